@@ -1,0 +1,76 @@
+# kubespark's two commands are `make quickstart` and `make test`; everything else is a part of them.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+
+VERSION       ?= 0.1.0-dev
+SPARK_VERSION ?= 4.2.0
+GO            ?= go
+
+LDFLAGS := -s -w -X github.com/kubespark/kubespark/internal/version.Version=$(VERSION)
+# The control plane alone imports k8s.io/kubernetes. These flags save a third of its compile time; they are part of the
+# build cache's key, so it is always built with them.
+CONTROL_PLANE_FLAGS := -gcflags=all='-dwarf=false -l'
+KUBERNETES := v1.37.2
+K8S_VERSION_PACKAGE := k8s.io/component-base/version
+CONTROL_PLANE_LDFLAGS := -s -w -X $(K8S_VERSION_PACKAGE).gitVersion=$(KUBERNETES) -X $(K8S_VERSION_PACKAGE).gitMajor=1 \
+	-X $(K8S_VERSION_PACKAGE).gitMinor=37
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## bin/: kubespark, kubespark-manager, kubespark-cluster (and its control plane), kubespark.jar
+	@$(MAKE) -j4 jar cluster control-plane kubespark
+
+.PHONY: kubespark
+kubespark:
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/kubespark ./cmd/kubespark
+
+.PHONY: manager
+manager:
+	@for arch in amd64 arm64; do \
+		CGO_ENABLED=0 GOOS=linux GOARCH=$$arch $(GO) build -trimpath -ldflags '$(LDFLAGS)' \
+			-o bin/linux-$$arch/kubespark-manager ./cmd/kubespark-manager; \
+	done
+	@arch=$$($(GO) env GOHOSTARCH); cmp -s bin/linux-$$arch/kubespark-manager bin/kubespark-manager || \
+		install bin/linux-$$arch/kubespark-manager bin/kubespark-manager
+
+.PHONY: jar
+jar: manager
+	@spark=$$(hack/fetch-spark.sh $(SPARK_VERSION)); \
+	hack/jar.sh "$$spark" bin/kubespark.jar bin/linux-amd64/kubespark-manager bin/linux-arm64/kubespark-manager
+
+.PHONY: cluster
+cluster:
+	@mkdir -p bin; cd localcluster && $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o ../bin/kubespark-cluster ./cmd/kubespark-cluster
+
+.PHONY: control-plane
+control-plane:
+	@mkdir -p bin; cd localcluster && ../hack/gobuild.sh ../bin/kubespark-control-plane ./cmd/kubespark-control-plane \
+		-trimpath $(CONTROL_PLANE_FLAGS) -ldflags '$(CONTROL_PLANE_LDFLAGS)'
+
+.PHONY: quickstart
+quickstart: ## from nothing to a real Spark job on a local cluster (as root)
+	@hack/quickstart.sh
+
+.PHONY: test
+test: ## everything that must pass, the end-to-end tests included (as root)
+	@hack/test.sh
+
+.PHONY: presubmit
+presubmit: ## the gate: format, vet, lint, generated files, dependency direction, unit tests
+	@hack/presubmit.sh
+
+.PHONY: e2e
+e2e: build ## the end-to-end tests alone; RUN=regexp picks some
+	@hack/e2e.sh $(if $(RUN),-run '$(RUN)')
+
+.PHONY: generate
+generate: ## docs/reference from the code
+	@hack/generate.sh
+
+.PHONY: clean
+clean: ## removes bin/; the downloads stay in the cache folder, see README
+	rm -rf bin

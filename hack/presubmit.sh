@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# The gate, the same for a developer and for CI. Prints the time of each part.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. hack/lib.sh
+
+# k8s.io/kubernetes is compiled once, with the control plane's own flags, and by nothing else.
+nested_packages() { (cd localcluster && go list ./... | grep -v /cmd/kubespark-control-plane); }
+
+format() {
+	local bad
+	bad=$(gofmt -l $(git ls-files '*.go'))
+	[ -z "$bad" ] || die "not formatted (run gofmt -w): $bad"
+}
+
+lint_tool() { (cd hack/tools && go build -o "$root/bin/golangci-lint" github.com/golangci/golangci-lint/v2/cmd/golangci-lint); }
+
+vet() {
+	go vet ./...
+	go vet -tags spark ./jvm/...
+	(cd localcluster && go vet $(nested_packages) && go vet -tags e2e ./e2e/...)
+}
+
+lint() {
+	bin/golangci-lint run ./...
+	(cd localcluster && ../bin/golangci-lint run --config ../.golangci.yml --build-tags e2e ./internal/... ./cmd/kubespark-cluster/... ./e2e/...)
+}
+
+generated() {
+	hack/generate.sh
+	git diff --exit-code -- docs/reference || die "generated files differ: commit what hack/generate.sh wrote"
+	[ -z "$(git status --porcelain -- docs/reference)" ] || die "generated files are not committed: $(git status --porcelain -- docs/reference)"
+}
+
+tidy() {
+	local m
+	for m in . localcluster hack/tools; do
+		(cd "$m" && go mod tidy -diff) || die "$m/go.mod is not tidy: run go mod tidy there"
+	done
+}
+
+unit() { go test -race ./...; }
+
+nested_unit() { (cd localcluster && go test $(nested_packages)); }
+
+part "format" format
+part "lint tool" lint_tool
+part "vet" vet
+part "lint" lint
+part "generated files" generated
+part "go.mod tidy" tidy
+part "unit tests (race)" unit
+part "nested module: unit tests" nested_unit
+parts_table
