@@ -1,0 +1,41 @@
+package conf
+
+// Key is what all entries have in common, whatever their type.
+type Key interface {
+	// Key is the property's name.
+	Key() string
+	// Doc is the description for the reference.
+	Doc() string
+	// Since is the first Spark version with the key, or "".
+	Since() string
+	// TypeName is the type as Spark's errors name it, such as int or time in SECONDS.
+	TypeName() string
+	// Unit is that of a bare number, or "".
+	Unit() string
+	// IsSecret says that no listing shows the value.
+	IsSecret() bool
+	// DefaultText is the default as Spark writes it; ok is false without one.
+	DefaultText(Version) (text string, ok bool)
+	// Validate reads the key from c and returns what is wrong with its value.
+	Validate(c *Conf) error
+}
+
+// Keys returns every declared entry: the only list. Each keys_*.go file has its part of it, and a test finds entries that
+// are missing here.
+func Keys() []Key {
+	var all []Key
+	for _, part := range [][]Key{submitKeys()} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+// describe returns the declared entry of a name, or nil.
+func describe(name string) Key {
+	for _, k := range Keys() {
+		if k.Key() == name {
+			return k
+		}
+	}
+	return nil
+}
