@@ -1,0 +1,113 @@
+// Package kube talks to the Kubernetes API for the submitter and the manager: configuration from Spark's keys, kubeconfig or
+// service account, typed clients over the few API groups that Spark needs, kinds of API error, and retries.
+//
+// It keeps clear of k8s.io/client-go/kubernetes, which links every API group into the manager's binary. It answers to
+// Spark's SparkKubernetesClientFactory.
+package kube
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/gentype"
+	"k8s.io/client-go/rest"
+)
+
+// FieldManager is the owner of the fields that any write of ours sets.
+const FieldManager = "kubespark"
+
+// Client is a set of typed clients over one connection pool. It is safe for concurrent use.
+type Client struct {
+	scheme     *runtime.Scheme
+	codec      runtime.ParameterCodec
+	core       rest.Interface
+	networking rest.Interface
+}
+
+// NewClient makes the clients of a configuration. Nothing is sent.
+func NewClient(cfg *rest.Config) (*Client, error) {
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{scheme: scheme, codec: runtime.NewParameterCodec(scheme)}
+	httpClient, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("the Kubernetes client configuration cannot be used: %w", err)
+	}
+	restClient := func(gv schema.GroupVersion, path string) (rest.Interface, error) {
+		n := rest.CopyConfig(cfg)
+		n.GroupVersion, n.APIPath = &gv, path
+		n.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+		rc, err := rest.RESTClientForConfigAndClient(n, httpClient)
+		if err != nil {
+			return nil, fmt.Errorf("the Kubernetes client configuration cannot be used: %w", err)
+		}
+		return rc, nil
+	}
+	if c.core, err = restClient(corev1.SchemeGroupVersion, "/api"); err != nil {
+		return nil, err
+	}
+	if c.networking, err = restClient(networkingv1.SchemeGroupVersion, "/apis"); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, networkingv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register API types: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// Pods returns the client of the pods in a namespace.
+func (c *Client) Pods(ns string) *gentype.ClientWithList[*corev1.Pod, *corev1.PodList] {
+	return gentype.NewClientWithList("pods", c.core, c.codec, ns,
+		func() *corev1.Pod { return &corev1.Pod{} }, func() *corev1.PodList { return &corev1.PodList{} })
+}
+
+// ConfigMaps returns the client of the ConfigMaps in a namespace.
+func (c *Client) ConfigMaps(ns string) *gentype.ClientWithList[*corev1.ConfigMap, *corev1.ConfigMapList] {
+	return gentype.NewClientWithList("configmaps", c.core, c.codec, ns,
+		func() *corev1.ConfigMap { return &corev1.ConfigMap{} }, func() *corev1.ConfigMapList { return &corev1.ConfigMapList{} })
+}
+
+// Services returns the client of the Services in a namespace.
+func (c *Client) Services(ns string) *gentype.ClientWithList[*corev1.Service, *corev1.ServiceList] {
+	return gentype.NewClientWithList("services", c.core, c.codec, ns,
+		func() *corev1.Service { return &corev1.Service{} }, func() *corev1.ServiceList { return &corev1.ServiceList{} })
+}
+
+// Secrets returns the client of the Secrets in a namespace.
+func (c *Client) Secrets(ns string) *gentype.ClientWithList[*corev1.Secret, *corev1.SecretList] {
+	return gentype.NewClientWithList("secrets", c.core, c.codec, ns,
+		func() *corev1.Secret { return &corev1.Secret{} }, func() *corev1.SecretList { return &corev1.SecretList{} })
+}
+
+// PersistentVolumeClaims returns the client of the claims in a namespace.
+func (c *Client) PersistentVolumeClaims(ns string) *gentype.ClientWithList[*corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaimList] {
+	return gentype.NewClientWithList("persistentvolumeclaims", c.core, c.codec, ns,
+		func() *corev1.PersistentVolumeClaim { return &corev1.PersistentVolumeClaim{} },
+		func() *corev1.PersistentVolumeClaimList { return &corev1.PersistentVolumeClaimList{} })
+}
+
+// NetworkPolicies returns the client of the network policies in a namespace.
+func (c *Client) NetworkPolicies(ns string) *gentype.ClientWithList[*networkingv1.NetworkPolicy, *networkingv1.NetworkPolicyList] {
+	return gentype.NewClientWithList("networkpolicies", c.networking, c.codec, ns,
+		func() *networkingv1.NetworkPolicy { return &networkingv1.NetworkPolicy{} },
+		func() *networkingv1.NetworkPolicyList { return &networkingv1.NetworkPolicyList{} })
+}
+
+// Events returns the client of the core/v1 Events in a namespace.
+func (c *Client) Events(ns string) *gentype.ClientWithList[*corev1.Event, *corev1.EventList] {
+	return gentype.NewClientWithList("events", c.core, c.codec, ns,
+		func() *corev1.Event { return &corev1.Event{} }, func() *corev1.EventList { return &corev1.EventList{} })
+}
