@@ -1,0 +1,95 @@
+package org.apache.spark.kubespark
+
+import java.io.{File, IOException}
+import java.nio.file.{Files, Path, StandardCopyOption}
+import java.nio.file.attribute.PosixFilePermissions
+import java.util.Locale
+
+import org.apache.spark.SparkConf
+import org.apache.spark.util.{ShutdownHookManager, Utils}
+
+/**
+ * Where the child's program comes from: the file that `spark.kubespark.manager.path` names, else the copy in our jar,
+ * unpacked into a private folder. Used by the keeper's thread only.
+ */
+private[spark] final class ManagerBinary(conf: SparkConf) {
+  import ManagerBinary._
+
+  private var unpacked: Option[Path] = None
+
+  /** Starts the program, on the calling thread. Throws CannotRunHere with the reason if no way works. */
+  def start(): Process = conf.getOption(Settings.ManagerPath) match {
+    case Some(path) =>
+      if (!new File(path).canExecute) throw new CannotRunHere(s"${Settings.ManagerPath}: $path is not an executable file")
+      try run(path) catch { case e: IOException => throw new CannotRunHere(s"${Settings.ManagerPath}: ${e.getMessage}") }
+    case None => startUnpacked()
+  }
+
+  def delete(): Unit = {
+    unpacked.foreach(file => Utils.deleteRecursively(file.getParent.toFile))
+    unpacked = None
+  }
+
+  private def startUnpacked(): Process = unpacked.filter(Files.isExecutable(_)) match {
+    case Some(file) =>
+      try run(file.toString) catch { case e: IOException => throw new CannotRunHere(String.valueOf(e.getMessage)) }
+    case None => unpackAndStart()
+  }
+
+  /** A folder may forbid running files; then the next one is tried. */
+  private def unpackAndStart(): Process = {
+    val resource = resourceName()
+    val roots = System.getProperty("java.io.tmpdir") +: Utils.getConfiguredLocalDirs(conf).toSeq
+    val tries = roots.distinct.iterator.map(root => startIn(root, resource))
+    val (failed, rest) = tries.span(_.isLeft)
+    val reasons = failed.flatMap(_.left.toOption).toList
+    rest.nextOption().flatMap(_.toOption).getOrElse(throw new CannotRunHere("kubespark-manager cannot be started: " +
+      s"${reasons.mkString("; ")} (${Settings.ManagerPath} may name a copy in a folder that allows it)"))
+  }
+
+  private def startIn(root: String, resource: String): Either[String, Process] =
+    try {
+      val file = unpack(resource, new File(root).toPath)
+      try {
+        val process = run(file.toString)
+        unpacked = Some(file)
+        Right(process)
+      } catch {
+        case e: IOException =>
+          Utils.deleteRecursively(file.getParent.toFile)
+          Left(String.valueOf(e.getMessage))
+      }
+    } catch {
+      case e: IOException => Left(e.toString)
+    }
+
+  private def unpack(resource: String, root: Path): Path = {
+    val in = getClass.getClassLoader.getResourceAsStream(resource)
+    if (in == null) throw new CannotRunHere(s"kubespark.jar has no $resource")
+    try {
+      Files.createDirectories(root)
+      val folder = Files.createTempDirectory(root, "kubespark-", ownerOnly)
+      ShutdownHookManager.registerShutdownDeleteDir(folder.toFile)
+      val file = folder.resolve("kubespark-manager")
+      Files.copy(in, file, StandardCopyOption.REPLACE_EXISTING)
+      Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwx------"))
+      file
+    } finally in.close()
+  }
+
+  private def run(path: String): Process = new ProcessBuilder(path).start()
+}
+
+private[spark] object ManagerBinary {
+  private val ownerOnly = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
+
+  private def resourceName(): String = {
+    val os = System.getProperty("os.name").toLowerCase(Locale.ROOT)
+    val arch = System.getProperty("os.arch") match {
+      case "amd64" | "x86_64" => "amd64"
+      case "aarch64" | "arm64" => "arm64"
+      case other => other
+    }
+    s"kubespark/$os-$arch/kubespark-manager"
+  }
+}
