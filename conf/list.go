@@ -24,7 +24,7 @@ type Key interface {
 // are missing here.
 func Keys() []Key {
 	var all []Key
-	for _, part := range [][]Key{submitKeys(), podKeys()} {
+	for _, part := range [][]Key{submitKeys(), podKeys(), redactKeys()} {
 		all = append(all, part...)
 	}
 	return all
