@@ -8,7 +8,7 @@ import (
 	"github.com/kubespark/kubespark/internal/sparkpod"
 )
 
-// ExecutorInput is all that an executor pod depends on.
+// ExecutorInput is all that an executor pod depends on. Nothing of it is changed.
 type ExecutorInput struct {
 	Conf          *conf.Conf
 	AppID         string
@@ -28,6 +28,40 @@ type ExecutorInput struct {
 // ExecutorSpec is what BuildExecutor makes: the pod as it is posted, and what goes with it.
 type ExecutorSpec struct {
 	Pod           *corev1.Pod
+	Rest          sparkpod.Rest                   // what the typed pod cannot carry
 	ContainerName string                          // of the Spark container, whose state decides the executor's
 	Claims        []*corev1.PersistentVolumeClaim // to create beside the pod
+	Warnings      []string                        // for the log, as Spark words them
+}
+
+// Body returns the JSON to post. Owner and namespace may be set on Pod before.
+func (s ExecutorSpec) Body() ([]byte, error) { return sparkpod.Render(s.Pod, s.Rest) }
+
+// BuildExecutor makes the pod of one executor. It has no effects, changes nothing of its input and may be called from
+// several goroutines. User steps (spark.kubernetes.executor.pod.featureSteps) give a *UserStepsError.
+//
+// It answers to KubernetesExecutorBuilder.
+func BuildExecutor(in ExecutorInput) (ExecutorSpec, error) { return buildExecutor(in, false) }
+
+// buildExecutor is BuildExecutor; with dryRun it passes over user steps.
+func buildExecutor(in ExecutorInput, dryRun bool) (ExecutorSpec, error) {
+	b := &build{
+		roleData:   &executorRole,
+		conf:       in.Conf,
+		version:    in.Conf.Version(),
+		appID:      in.AppID,
+		prefix:     in.PodNamePrefix,
+		executorID: in.ExecutorID,
+		user:       in.UserName,
+		localDirs:  in.LocalDirs,
+		dryRun:     dryRun,
+		executor:   &in,
+		sp:         in.Template.New(),
+	}
+	if err := b.run(executorChain); err != nil {
+		return ExecutorSpec{}, err
+	}
+	name := b.sp.Container.Name
+	pod, rest := b.sp.Assemble()
+	return ExecutorSpec{Pod: pod, Rest: rest, ContainerName: name, Claims: b.claims, Warnings: b.warnings}, nil
 }

@@ -1,0 +1,88 @@
+package feature
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kubespark/kubespark/conf"
+	"github.com/kubespark/kubespark/internal/sparkpod"
+)
+
+const namespaceKey = "spark.kubernetes.namespace"
+
+// confVolume makes the driver's ConfigMap, with the configuration files and spark.properties, and mounts it. It comes
+// after all steps, because it writes down what they decided. It answers to the last part of Client.run.
+func confVolume(b *build) error {
+	name := sparkpod.DriverConfigMapName(b.driver.Unique())
+	data := maps.Clone(b.driver.ConfFiles)
+	if data == nil {
+		data = map[string]string{}
+	}
+	if _, shipped := data["spark-env.sh"]; shipped {
+		b.warn("spark-env.sh of the configuration directory is shipped to the driver and runs there; it may override %s* settings.",
+			b.env)
+	}
+	props := b.properties()
+	maps.DeleteFunc(props, func(k, _ string) bool {
+		return strings.HasPrefix(k, "spark.kubernetes.authenticate.submission.")
+	})
+	data[propertiesFile] = PropertiesText(name, props)
+	mounted := sorted(data)
+	data[namespaceKey] = b.driver.Namespace
+	cm := configMap(name, data)
+	cm.Namespace = b.driver.Namespace
+	if err := checkConfigMapSize(b.conf, name, data); err != nil {
+		return err
+	}
+	b.objects = append(b.objects, cm)
+	b.addEnv("SPARK_CONF_DIR", confDir)
+	b.addMount(b.confVolume, confDir)
+	b.addVolume(b.confVolume, configMapVolume(name, mounted))
+	return nil
+}
+
+// PropertiesText writes properties as Spark does into its ConfigMaps, sorted by key. The second line is where
+// java.util.Properties has the date: ours is fixed, so that the same input gives the same bytes.
+func PropertiesText(configMapName string, props map[string]string) string {
+	var s strings.Builder
+	s.WriteString("#Java properties built from Kubernetes config map with name: " + configMapName + "\n")
+	s.WriteString("#written by kubespark\n")
+	for _, k := range sorted(props) {
+		v := props[k]
+		key := strings.ReplaceAll(propertyEscapes.Replace(k), " ", `\ `)
+		value := propertyEscapes.Replace(v)
+		if strings.HasPrefix(value, " ") {
+			value = `\` + value
+		}
+		s.WriteString(key + "=" + value + "\n")
+	}
+	return s.String()
+}
+
+var propertyEscapes = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`, "\f", `\f`,
+	"=", `\=`, ":", `\:`, "#", `\#`, "!", `\!`)
+
+// checkConfigMapSize refuses a ConfigMap that the API would refuse once the driver pod exists.
+func checkConfigMapSize(c *conf.Conf, name string, data map[string]string) error {
+	limit, err := conf.ConfigMapMaxSize.Get(c)
+	if err != nil {
+		return err
+	}
+	total := 0
+	for k, v := range data {
+		total += len(k) + len(v)
+	}
+	if int64(total) <= limit {
+		return nil
+	}
+	keys := sorted(data)
+	slices.SortStableFunc(keys, func(a, b string) int { return len(data[b]) - len(data[a]) })
+	var sizes []string
+	for _, k := range keys {
+		sizes = append(sizes, fmt.Sprintf("%s %d", k, len(data[k])))
+	}
+	return fmt.Errorf("the ConfigMap %s would have %d bytes, more than the %d of %s: %s", name, total, limit,
+		conf.ConfigMapMaxSize.Key(), strings.Join(sizes, ", "))
+}
