@@ -1,0 +1,14 @@
+// Command kubespark-cluster runs a Kubernetes cluster on this machine: `up`, `down`, `status`. It is the node too,
+// and starts the control plane from kubespark-control-plane, a program beside it.
+package main
+
+import (
+	"os"
+
+	"github.com/kubespark/kubespark/localcluster/internal/cli"
+)
+
+// version is set when the program is linked.
+var version = "devel"
+
+func main() { os.Exit(cli.Main(version, os.Args[1:])) }

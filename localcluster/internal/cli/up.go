@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kubespark/kubespark/localcluster/internal/cluster"
+	"github.com/kubespark/kubespark/localcluster/internal/statedir"
+)
+
+type upFlags struct {
+	port                  int
+	network, memory, name string
+	cpus                  int
+	wait                  time.Duration
+	controlPlane          string
+	node, verbose         bool
+}
+
+func (a *App) upCommand() *cobra.Command {
+	var f upFlags
+	c := &cobra.Command{
+		Use:   "up",
+		Short: "Start the cluster and wait until it is ready",
+		Long: `up starts the cluster and returns when pods can be created in it. The cluster goes on running in the background,
+independent of the terminal, until it is taken down. If it is up already, up says so and changes nothing.
+What a cluster in the same folder left when its processes were killed is removed first.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.up(c, f) },
+	}
+	c.Flags().IntVar(&f.port, "port", 6443, "port of the API server at 127.0.0.1")
+	c.Flags().StringVar(&f.network, "network", "127.10.0.0/16", "loopback network of the cluster and its pods; clusters side by side need one each")
+	c.Flags().StringVar(&f.name, "node-name", "local", "name of the node")
+	c.Flags().IntVar(&f.cpus, "cpus", 64, "CPUs that the node advertises; pods share the CPUs of the machine whatever this says")
+	c.Flags().StringVar(&f.memory, "memory", "", "memory that the node advertises, such as 16Gi (default the machine's)")
+	c.Flags().DurationVar(&f.wait, "wait", time.Minute, "how long to wait until the cluster is ready; 0 does not wait")
+	c.Flags().StringVar(&f.controlPlane, "control-plane", "", "the program kubespark-control-plane (default the one beside this program)")
+	c.Flags().BoolVar(&f.node, "node", true, "start the node; without it pods stay pending")
+	c.Flags().BoolVar(&f.verbose, "verbose", false, "let the components log more")
+	return c
+}
+
+func (a *App) up(c *cobra.Command, f upFlags) error {
+	d, h, err := a.place()
+	if err != nil {
+		return err
+	}
+	spec, err := f.spec()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	already, err := cluster.Up(c.Context(), h, cluster.UpOptions{Dir: d, Spec: spec, Wait: f.wait, Say: a.say})
+	if err != nil {
+		return err
+	}
+	switch {
+	case already:
+		a.say("the cluster in %s is up already\n", d)
+	case f.wait <= 0:
+		a.say("the cluster starts; %s tells how far it is\n", a.again("status"))
+	default:
+		a.say("the cluster is ready after %.1f s\n", time.Since(began).Seconds())
+	}
+	a.say(`
+  export KUBECONFIG=%s
+  %-44s look around
+  %-44s what runs, and how well
+  %-44s stop it, and leave nothing behind
+`, d.Kubeconfig(), a.again("kubectl get pods -A"), a.again("status"), a.again("down"))
+	return nil
+}
+
+// spec checks the flags and completes them with what the machine says.
+func (f upFlags) spec() (statedir.Spec, error) {
+	network, err := netip.ParsePrefix(f.network)
+	if err != nil {
+		return statedir.Spec{}, usageError{fmt.Errorf("--network %q is no network: name one such as 127.10.0.0/16", f.network)}
+	}
+	memory, err := f.memoryMiB()
+	if err != nil {
+		return statedir.Spec{}, err
+	}
+	program := f.controlPlane
+	if program == "" {
+		if program, err = beside("kubespark-control-plane"); err != nil {
+			return statedir.Spec{}, err
+		}
+	}
+	s := statedir.Spec{
+		ControlPlane: program, Port: f.port, Network: network, NodeName: f.name, CPUs: f.cpus, MemoryMiB: memory,
+		NoNode: !f.node, Verbose: f.verbose,
+	}
+	if err := s.Check(); err != nil {
+		return statedir.Spec{}, usageError{err}
+	}
+	return s, nil
+}
+
+func (f upFlags) memoryMiB() (int, error) {
+	if f.memory == "" {
+		text, err := os.ReadFile("/proc/meminfo")
+		if err != nil {
+			return 0, fmt.Errorf("read the machine's memory: %w", err)
+		}
+		return memTotalMiB(string(text))
+	}
+	q, err := resource.ParseQuantity(f.memory)
+	if err != nil {
+		return 0, usageError{fmt.Errorf("--memory %q is no amount of memory: write it like 16Gi or 512Mi", f.memory)}
+	}
+	return int(q.Value() >> 20), nil
+}
+
+// memTotalMiB reads the text of /proc/meminfo.
+func memTotalMiB(meminfo string) (int, error) {
+	for line := range strings.Lines(meminfo) {
+		f := strings.Fields(line)
+		if len(f) == 3 && f[0] == "MemTotal:" {
+			kib, err := strconv.Atoi(f[1])
+			if err != nil {
+				return 0, fmt.Errorf("read the machine's memory: %w", err)
+			}
+			return kib >> 10, nil
+		}
+	}
+	return 0, fmt.Errorf("the machine does not say how much memory it has: name an amount with --memory")
+}

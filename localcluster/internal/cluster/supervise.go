@@ -1,0 +1,154 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/kubespark/kubespark/localcluster/internal/controlplane"
+	"github.com/kubespark/kubespark/localcluster/internal/process"
+	"github.com/kubespark/kubespark/localcluster/internal/statedir"
+	"github.com/kubespark/kubespark/localcluster/internal/supervisor"
+)
+
+// Supervise runs the cluster that the folder's record describes, until the context ends or the cluster cannot go
+// on. It is the main function of the process that Up leaves behind.
+func Supervise(ctx context.Context, d statedir.Dir, table process.Table, log *slog.Logger) error {
+	s := &store{dir: d}
+	record, err := d.Load()
+	if err != nil {
+		return err
+	}
+	s.record = record
+	if s.record.Supervisor, err = table.Identify(os.Getpid()); err != nil {
+		return err
+	}
+	if err := d.Save(s.record); err != nil {
+		return err
+	}
+	parts, err := parts(d, record.Spec, supervisor.NewSpawner(table))
+	if err == nil {
+		err = supervisor.Run(ctx, parts, s, log)
+	}
+	if err != nil {
+		s.fail(err, log)
+	}
+	return err
+}
+
+// parts joins the components' command lines with their order and their probes.
+func parts(d statedir.Dir, spec statedir.Spec, spawner *supervisor.Spawner) ([]supervisor.Part, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the own program: %w", err)
+	}
+	prober, err := controlplane.NewProber(d, spec)
+	if err != nil {
+		return nil, err
+	}
+	var all []supervisor.Part
+	for _, c := range controlplane.Commands(d, spec, program) {
+		part := supervisor.Part{
+			Name:  c.Name,
+			After: needs(c.Name),
+			Ready: func(ctx context.Context) error { return prober.Ready(ctx, c.Name) },
+			Start: func() (supervisor.Running, error) {
+				return spawner.Process(c.Path, c.Args, environment(), d.Log(c.Name))
+			},
+			Grace: 5 * time.Second,
+		}
+		switch c.Name {
+		case controlplane.Node: // it ends its pods' containers first
+			part.Prepare, part.Grace = prober.CreateObjects, 15*time.Second
+		case controlplane.APIServer:
+			all = append(all, part)
+			part = service(spec, prober)
+		}
+		all = append(all, part)
+	}
+	return all, nil
+}
+
+// service is the way of pods to the API server.
+func service(spec statedir.Spec, prober *controlplane.Prober) supervisor.Part {
+	return supervisor.Part{
+		Name:  controlplane.Service,
+		After: needs(controlplane.Service),
+		Ready: func(ctx context.Context) error { return prober.Ready(ctx, controlplane.Service) },
+		Start: func() (supervisor.Running, error) {
+			return supervisor.Forward(spec.Service().String(), spec.APIServer().String())
+		},
+	}
+}
+
+// needs lists what has to be ready before a component's first start. The API server waits a whole second whenever
+// it does not find etcd, and the others likewise for the API server.
+func needs(component string) []string {
+	switch component {
+	case controlplane.Etcd, controlplane.Service:
+		return nil
+	case controlplane.APIServer:
+		return []string{controlplane.Etcd}
+	default:
+		return []string{controlplane.APIServer}
+	}
+}
+
+// environment is what the components get of the user's: where programs and the home folder are, nothing that
+// configures them.
+func environment() []string {
+	var kept []string
+	for _, name := range []string{"PATH", "HOME", "TZ"} {
+		if value, ok := os.LookupEnv(name); ok {
+			kept = append(kept, name+"="+value)
+		}
+	}
+	return kept
+}
+
+// store writes the supervisor's state into the folder's record.
+type store struct {
+	mu     sync.Mutex
+	dir    statedir.Dir
+	record statedir.Record
+}
+
+// Save implements supervisor.Store. It writes into no folder that has lost its record, so that a cluster whose
+// folder was deleted ends and leaves nothing.
+func (s *store) Save(parts []statedir.Component) error {
+	if err := s.Present(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record.Components = parts
+	return s.dir.Save(s.record)
+}
+
+// Present implements supervisor.Store.
+func (s *store) Present() error {
+	if _, err := os.Lstat(s.dir.Record()); errors.Is(err, fs.ErrNotExist) {
+		return errors.New("the state folder was deleted under the running cluster")
+	} else if err != nil {
+		return fmt.Errorf("look at the state folder: %w", err)
+	}
+	return nil
+}
+
+// fail leaves the reason for Up and Status to read.
+func (s *store) fail(reason error, log *slog.Logger) {
+	if s.Present() != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record.Failure = reason.Error()
+	if err := s.dir.Save(s.record); err != nil {
+		log.Error("the reason was not written down", "error", err)
+	}
+}

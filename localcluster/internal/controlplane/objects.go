@@ -1,0 +1,45 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// nodeRole names the role that the node has beside what the Node authorizer grants it.
+const nodeRole = "kubespark:node"
+
+// nodeRules grants the node what a kubelet does not need: it watches the objects that pods may mount instead of
+// fetching them pod by pod, and makes persistent volumes out of folders.
+func nodeRules() []rbacv1.PolicyRule {
+	read := []string{"get", "list", "watch"}
+	return []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Verbs: read, Resources: []string{
+			"pods", "services", "configmaps", "secrets", "namespaces", "nodes", "persistentvolumes", "persistentvolumeclaims"}},
+		{APIGroups: []string{""}, Verbs: []string{"create", "update", "patch", "delete"}, Resources: []string{"persistentvolumes"}},
+		{APIGroups: []string{""}, Verbs: []string{"create", "update", "patch"}, Resources: []string{"events"}},
+		{APIGroups: []string{""}, Verbs: []string{"create"}, Resources: []string{"serviceaccounts/token"}},
+		{APIGroups: []string{"storage.k8s.io"}, Verbs: read, Resources: []string{"storageclasses"}},
+	}
+}
+
+// CreateObjects makes the API objects that the cluster itself needs before its node starts. One that exists is left.
+func (p *Prober) CreateObjects(ctx context.Context) error {
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: nodeRole}, Rules: nodeRules()}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: nodeRole},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: nodeRole},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "system:node:" + p.spec.NodeName}},
+	}
+	_, err := p.api.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{})
+	if err == nil || apierrors.IsAlreadyExists(err) {
+		_, err = p.api.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{})
+	}
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create the node's role: %w", err)
+	}
+	return nil
+}

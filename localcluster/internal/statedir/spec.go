@@ -1,0 +1,50 @@
+package statedir
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// Spec is what a cluster was asked to be.
+type Spec struct {
+	ControlPlane string       `json:"controlPlane"` // path of the kubespark-control-plane program
+	Port         int          `json:"port"`         // of the API server, at 127.0.0.1
+	Network      netip.Prefix `json:"network"`      // loopback addresses of the cluster and its pods, a /16
+	NodeName     string       `json:"nodeName"`
+	CPUs         int          `json:"cpus"`             // that the node advertises
+	MemoryMiB    int          `json:"memoryMiB"`        // that the node advertises
+	NoNode       bool         `json:"noNode,omitempty"` // a control plane alone: pods stay pending
+	Verbose      bool         `json:"verbose,omitempty"`
+}
+
+// Check refuses what no cluster can be made of.
+func (s Spec) Check() error {
+	loopback := netip.MustParsePrefix("127.0.0.0/8")
+	switch {
+	case s.Port < 1 || s.Port > 65535:
+		return fmt.Errorf("--port %d is no port: name one between 1 and 65535", s.Port)
+	case s.Network.Bits() != 16 || !loopback.Contains(s.Network.Addr()) || s.Network != s.Network.Masked():
+		return fmt.Errorf("--network %s is no loopback network for pods: name one such as 127.10.0.0/16", s.Network)
+	case s.Network.Contains(netip.AddrFrom4([4]byte{127, 0, 0, 1})):
+		return fmt.Errorf("--network %s holds 127.0.0.1, which is the host's: name one such as 127.10.0.0/16", s.Network)
+	case s.CPUs < 1:
+		return fmt.Errorf("--cpus %d is too few: a node has at least 1", s.CPUs)
+	case s.MemoryMiB < 1:
+		return fmt.Errorf("--memory is too little: a node has at least 1Mi")
+	}
+	return nil
+}
+
+// APIServer is where the user reaches the API server.
+func (s Spec) APIServer() netip.AddrPort { return netip.AddrPortFrom(host(), uint16(s.Port)) }
+
+// Address is the cluster's own address in its network, which no pod gets.
+func (s Spec) Address() netip.Addr { return s.Network.Addr().Next() }
+
+// Service is where pods reach the API server: what kubernetes.default.svc resolves to, at the port its URL implies.
+func (s Spec) Service() netip.AddrPort { return netip.AddrPortFrom(s.Address(), 443) }
+
+// Kubelet is where the API server reaches the node.
+func (s Spec) Kubelet() netip.AddrPort { return netip.AddrPortFrom(s.Address(), 10250) }
+
+func host() netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 0, 1}) }
