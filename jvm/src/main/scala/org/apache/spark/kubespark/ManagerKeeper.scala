@@ -63,10 +63,10 @@ private[spark] final class ManagerKeeper(binary: ManagerBinary, script: KeeperSc
     stopping = true
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis + GraceMillis)
     var answer: Option[JsonNode] = None
-    var left = millis
+    var left = millis + GraceMillis
     while (answer.isEmpty && left > 0) {
       answering(deadline).foreach { child =>
-        val time = math.min(millis, math.max(left - GraceMillis, 1000))
+        val time = math.max(left - GraceMillis, 1000)
         val call = child.peer.call("session.stop", Json.obj().put("deadlineMs", time))
         try answer = Some(call.get(left, TimeUnit.MILLISECONDS)) catch {
           case e: ExecutionException if e.getCause.isInstanceOf[RpcError] => throw e.getCause

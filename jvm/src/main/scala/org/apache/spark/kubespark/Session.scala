@@ -28,7 +28,7 @@ private[spark] trait SparkSide {
 private[spark] final class Session(val settings: Settings, conf: SparkConf) extends KeeperScript {
   private val log = DriverLog.backend
   private val journal = new Journal
-  private val metrics = new ManagerMetrics(settings.appId)
+  private val metrics = new ManagerMetrics(conf)
   private val keeper = new ManagerKeeper(new ManagerBinary(conf), this)
 
   @volatile private var spark: Option[SparkSide] = None
@@ -44,7 +44,6 @@ private[spark] final class Session(val settings: Settings, conf: SparkConf) exte
   def start(side: SparkSide, profile: ResourceProfile, target: Int): Unit = {
     spark = Some(side)
     begin = Some((profile, target))
-    metrics.register()
     keeper.start()
   }
 
