@@ -44,12 +44,12 @@ jar: manager
 
 .PHONY: cluster
 cluster:
-	@mkdir -p bin; cd localcluster && $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o ../bin/kubespark-cluster ./cmd/kubespark-cluster
+	@mkdir -p bin; cd localcluster && $(GO) build -ldflags '$(LDFLAGS)' -o ../bin/kubespark-cluster ./cmd/kubespark-cluster
 
 .PHONY: control-plane
 control-plane:
 	@mkdir -p bin; cd localcluster && ../hack/gobuild.sh ../bin/kubespark-control-plane ./cmd/kubespark-control-plane \
-		-trimpath $(CONTROL_PLANE_FLAGS) -ldflags '$(CONTROL_PLANE_LDFLAGS)'
+		$(CONTROL_PLANE_FLAGS) -ldflags '$(CONTROL_PLANE_LDFLAGS)'
 
 .PHONY: quickstart
 quickstart: ## from nothing to a real Spark job on a local cluster (as root)
