@@ -4,6 +4,9 @@ import "time"
 
 // Keys that only the submitter reads, and those of its API client.
 var (
+	// Namespace is where all objects of an application live.
+	Namespace = String("spark.kubernetes.namespace", Default("default"), Since("2.3.0"),
+		Doc("Namespace of the driver, its executors and all objects beside them."))
 	// WaitAppCompletion says whether submit stays until the application is done.
 	WaitAppCompletion = Bool("spark.kubernetes.submission.waitAppCompletion", Default(true), Since("2.3.0"),
 		Doc("In cluster mode, wait for the application to finish before exiting."))
@@ -55,7 +58,7 @@ var (
 )
 
 func submitKeys() []Key {
-	return []Key{WaitAppCompletion, ReportInterval, KubernetesContext, TrustCertificates, SubmissionConnectTimeout,
+	return []Key{Namespace, WaitAppCompletion, ReportInterval, KubernetesContext, TrustCertificates, SubmissionConnectTimeout,
 		SubmissionRequestTimeout, FileUploadPath, AppKillGracePeriod, SparkVersion, ShimJar, ShimImage, ManagerPath, Enabled,
 		SubmissionID, SubmitFallback, SubmitSparkEnv}
 }

@@ -1,0 +1,368 @@
+package submit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubespark/kubespark/conf"
+	"github.com/kubespark/kubespark/internal/kube"
+	"github.com/kubespark/kubespark/internal/sparkpod"
+)
+
+// GateName is the scheduling gate that keeps a driver pod from being scheduled before its companions exist.
+const GateName = "kubespark.io/companions"
+
+const (
+	cleanupTime     = 10 * time.Second
+	parallelUploads = 8
+	loggerClient    = "Client"
+)
+
+// Create makes the uploads and then all objects of a plan. In order that no schedulable driver pod names an object that
+// does not exist, the pod is created behind a scheduling gate, its companions follow as its property, and the gate goes
+// last. Where the gate cannot be used (no right to patch pods, a pod bound to a node), the companions come first and are
+// given to the pod afterwards. After a failure nothing of the plan is left; the error is the first one.
+//
+// Create may be repeated with a plan of the same spark.kubespark.submissionId: it finds its own pod and completes it.
+func (c *Client) Create(ctx context.Context, p *Plan) (err error) {
+	for _, n := range p.Notices {
+		c.logLine(n.Level, n.Logger, n.Text)
+	}
+	j := &creation{c: c, p: p}
+	defer func() {
+		if err != nil {
+			j.cleanUp(ctx)
+		}
+	}()
+	if err := j.upload(ctx); err != nil {
+		return err
+	}
+	if err := j.preObjects(ctx, nil); err != nil {
+		c.logLine(slog.LevelError, loggerClient, `Please check "kubectl auth can-i create [resource]" first. It should be yes. And please also check your feature step implementation.`)
+		return err
+	}
+	switch {
+	case p.Stock["create-order"]:
+		return j.podFirst(ctx)
+	case p.driver.Pod.Spec.NodeName != "":
+		return j.companionsFirst(ctx)
+	}
+	return j.gated(ctx)
+}
+
+// creation is one run of Create. Its lists say what to take back.
+type creation struct {
+	c        *Client
+	p        *Plan
+	uploaded []Upload
+	pre      []kube.ObjectRef
+	objects  []kube.ObjectRef // created without an owner
+	pod      *corev1.Pod      // created by us
+	found    bool             // the pod was there from an earlier submission of the same id: it is never taken back
+}
+
+func (j *creation) upload(ctx context.Context) error {
+	j.uploaded = j.p.Uploads
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallelUploads)
+	for _, u := range j.p.Uploads {
+		j.c.logLine(slog.LevelInfo, "KubernetesUtils", fmt.Sprintf("Uploading file: %s to dest: %s...", u.Source, u.Target))
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return u.copyFile()
+		})
+	}
+	return g.Wait()
+}
+
+func (j *creation) preObjects(ctx context.Context, owner *metav1.OwnerReference) error {
+	for _, obj := range j.p.PreObjects {
+		r, err := kube.Ref(obj, j.p.Namespace)
+		if err != nil {
+			return err
+		}
+		obj, err := owned(obj, owner)
+		if err != nil {
+			return err
+		}
+		if err := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
+			return j.c.api.ApplyObject(ctx, j.p.Namespace, obj)
+		}); err != nil {
+			return apiError("applying "+r.String(), err)
+		}
+		if owner == nil {
+			j.pre = append(j.pre, r)
+		}
+	}
+	return nil
+}
+
+// gated is the normal order.
+func (j *creation) gated(ctx context.Context) error {
+	mayPatch := make(chan bool, 1)
+	go func() {
+		allowed, err := j.c.api.Can(ctx, "patch", "pods", j.p.Namespace)
+		mayPatch <- allowed || err != nil // a server that does not tell is tried
+	}()
+	pod, err := j.createPod(ctx, true)
+	if err != nil {
+		return err
+	}
+	if !<-mayPatch && hasGate(pod) {
+		j.c.logLine(slog.LevelDebug, loggerClient, "the credentials may not patch pods: the driver's companions are created first")
+		if err := j.deletePod(ctx); err != nil {
+			return apiError("deleting the gated driver pod "+j.p.ID(), err)
+		}
+		return j.companionsFirst(ctx)
+	}
+	owner := ownerOf(pod)
+	if err := j.preObjects(ctx, owner); err != nil {
+		return err
+	}
+	if err := j.companions(ctx, owner); err != nil {
+		return err
+	}
+	return j.openGate(ctx, pod)
+}
+
+// companionsFirst creates the companions without an owner, then the pod, and gives them to it.
+func (j *creation) companionsFirst(ctx context.Context) error {
+	if err := j.companions(ctx, nil); err != nil {
+		return err
+	}
+	pod, err := j.createPod(ctx, false)
+	if err != nil {
+		return err
+	}
+	owner := ownerOf(pod)
+	if err := j.preObjects(ctx, owner); err != nil {
+		return err
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": []*metav1.OwnerReference{owner}}})
+	if err != nil {
+		return fmt.Errorf("encode an owner reference: %w", err)
+	}
+	for _, r := range j.objects {
+		if err := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
+			return j.c.api.PatchObject(ctx, r, types.MergePatchType, patch, nil)
+		}); err != nil {
+			return apiError("giving "+r.String()+" to the driver pod", err)
+		}
+	}
+	return nil
+}
+
+// podFirst is stock's order: the pod, then everything else by server-side apply.
+func (j *creation) podFirst(ctx context.Context) error {
+	pod, err := j.createPod(ctx, false)
+	if err != nil {
+		return err
+	}
+	owner := ownerOf(pod)
+	if err := j.preObjects(ctx, owner); err != nil {
+		return err
+	}
+	for _, obj := range j.p.Objects {
+		obj, err := owned(obj, owner)
+		if err != nil {
+			return err
+		}
+		r, err := kube.Ref(obj, j.p.Namespace)
+		if err != nil {
+			return err
+		}
+		if err := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
+			return j.c.api.ApplyObject(ctx, j.p.Namespace, obj)
+		}); err != nil {
+			return apiError("applying "+r.String(), err)
+		}
+	}
+	return nil
+}
+
+// createPod posts the driver pod. A pod that is already there is ours if it has our application id: then an answer was lost
+// or the submission is repeated.
+func (j *creation) createPod(ctx context.Context, gate bool) (*corev1.Pod, error) {
+	spec := j.p.driver
+	spec.Pod = spec.Pod.DeepCopy()
+	spec.Pod.Namespace = j.p.Namespace
+	if gate {
+		spec.Pod.Spec.SchedulingGates = append(spec.Pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: GateName})
+	}
+	body, err := spec.Body()
+	if err != nil {
+		return nil, err
+	}
+	ref, err := kube.Ref(spec.Pod, j.p.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	pod := &corev1.Pod{}
+	err = kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
+		return j.c.api.CreateRaw(ctx, ref, body, pod)
+	})
+	if k := kube.Kind(err); k == kube.AlreadyExists || k == kube.Unknown {
+		pod, err = j.settle(ctx, err)
+	}
+	if err != nil {
+		j.c.logLine(slog.LevelError, loggerClient, `Please check "kubectl auth can-i create pod" first. It should be yes.`)
+		return nil, apiError("creating the driver pod "+j.p.Namespace+"/"+j.p.PodName, err)
+	}
+	j.pod = pod
+	return pod, nil
+}
+
+// settle looks whose pod has the driver's name.
+func (j *creation) settle(ctx context.Context, cause error) (*corev1.Pod, error) {
+	pod, err := j.c.api.Pods(j.p.Namespace).Get(ctx, j.p.PodName, metav1.GetOptions{})
+	if err != nil {
+		return nil, cause
+	}
+	app := pod.Labels[sparkpod.LabelAppSelector]
+	if app == j.p.AppID {
+		j.c.logLine(slog.LevelInfo, loggerClient, fmt.Sprintf("the driver pod %s of this submission is there already", j.p.PodName))
+		j.found = j.p.Conf.Raw(conf.SubmissionID.Key(), "") != ""
+		return pod, nil
+	}
+	if app == "" {
+		app = "none of Spark's"
+	}
+	return nil, &Error{Class: classClient, Err: cause, Text: fmt.Sprintf("the driver pod %s/%s exists already (phase %s, application id %s): delete it or set another "+
+		"spark.kubernetes.driver.pod.name (code=409, reason=AlreadyExists)", j.p.Namespace, j.p.PodName, pod.Status.Phase, app)}
+}
+
+// companions creates the objects beside the pod, side by side, as the pod's property if there is an owner.
+func (j *creation) companions(ctx context.Context, owner *metav1.OwnerReference) error {
+	created := make([]*kube.ObjectRef, len(j.p.Objects))
+	g, ctx := errgroup.WithContext(ctx)
+	for i, obj := range j.p.Objects {
+		g.Go(func() error {
+			r, ours, err := j.companion(ctx, obj, owner)
+			if ours {
+				created[i] = &r
+			}
+			return err
+		})
+	}
+	err := g.Wait()
+	if owner == nil {
+		for _, r := range created {
+			if r != nil {
+				j.objects = append(j.objects, *r)
+			}
+		}
+	}
+	return err
+}
+
+func (j *creation) companion(ctx context.Context, obj runtime.Object, owner *metav1.OwnerReference) (r kube.ObjectRef, ours bool, err error) {
+	ns := j.p.Namespace
+	if r, err = kube.Ref(obj, ns); err != nil {
+		return r, false, err
+	}
+	if obj, err = owned(obj, owner); err != nil {
+		return r, false, err
+	}
+	unknown := false
+	err = kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
+		_, err := j.c.api.CreateObject(ctx, ns, obj)
+		unknown = unknown || kube.Kind(err) == kube.Unknown
+		return err
+	})
+	switch k := kube.Kind(err); {
+	case err == nil:
+		return r, true, nil
+	case k != kube.AlreadyExists:
+		// An unknown outcome without an owner may have left the object: it is taken back with the others.
+		return r, owner == nil && k == kube.Unknown, apiError("creating "+r.String(), err)
+	}
+	there, gerr := j.c.api.GetObject(ctx, ns, obj)
+	if gerr != nil {
+		return r, false, apiError("reading "+r.String(), gerr)
+	}
+	m, merr := meta.Accessor(there)
+	if merr != nil {
+		return r, false, fmt.Errorf("read the metadata of %s: %w", r, merr)
+	}
+	if of := metav1.GetControllerOf(m); of != nil && owner != nil && of.UID == owner.UID || of == nil && owner == nil && unknown {
+		return r, true, nil
+	}
+	if _, claim := obj.(*corev1.PersistentVolumeClaim); claim && !strings.HasPrefix(r.Name, j.p.prefix+"-") {
+		j.c.logLine(slog.LevelInfo, loggerClient, fmt.Sprintf("the claim %s exists already and is used as it is", r.Name))
+		return r, false, nil
+	}
+	return r, false, &Error{Class: classClient, Err: err, Text: fmt.Sprintf("%s exists already and is not this application's: delete it or choose another name", r)}
+}
+
+// openGate lets the scheduler have the pod.
+func (j *creation) openGate(ctx context.Context, pod *corev1.Pod) error {
+	err := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
+		i := slices.IndexFunc(pod.Spec.SchedulingGates, isOurGate)
+		if i < 0 {
+			return nil
+		}
+		path := fmt.Sprintf("/spec/schedulingGates/%d", i)
+		patch, err := json.Marshal([]map[string]any{
+			{"op": "test", "path": path + "/name", "value": GateName},
+			{"op": "remove", "path": path},
+		})
+		if err != nil {
+			return fmt.Errorf("encode a patch: %w", err)
+		}
+		ref, err := kube.Ref(pod, j.p.Namespace)
+		if err != nil {
+			return err
+		}
+		err = j.c.api.PatchObject(ctx, ref, types.JSONPatchType, patch, nil)
+		if k := kube.Kind(err); k == kube.Unknown || k == kube.Invalid {
+			// Either the answer was lost or another gate went first: look again.
+			if now, gerr := j.c.api.Pods(j.p.Namespace).Get(ctx, pod.Name, metav1.GetOptions{}); gerr == nil {
+				pod = now
+				if !hasGate(pod) {
+					return nil
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return apiError("removing the scheduling gate of the driver pod "+j.p.Namespace+"/"+j.p.PodName, err)
+	}
+	return nil
+}
+
+func isOurGate(g corev1.PodSchedulingGate) bool { return g.Name == GateName }
+
+func hasGate(pod *corev1.Pod) bool { return slices.ContainsFunc(pod.Spec.SchedulingGates, isOurGate) }
+
+func ownerOf(pod *corev1.Pod) *metav1.OwnerReference {
+	return &metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: new(true)}
+}
+
+// owned returns a copy of obj with the owner in place of any other.
+func owned(obj runtime.Object, owner *metav1.OwnerReference) (runtime.Object, error) {
+	if owner == nil {
+		return obj, nil
+	}
+	obj = obj.DeepCopyObject()
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, fmt.Errorf("set the owner of a %T: %w", obj, err)
+	}
+	m.SetOwnerReferences([]metav1.OwnerReference{*owner})
+	return obj, nil
+}
