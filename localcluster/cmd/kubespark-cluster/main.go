@@ -5,10 +5,8 @@ package main
 import (
 	"os"
 
+	"github.com/kubespark/kubespark/internal/version"
 	"github.com/kubespark/kubespark/localcluster/internal/cli"
 )
 
-// version is set when the program is linked.
-var version = "devel"
-
-func main() { os.Exit(cli.Main(version, os.Args[1:])) }
+func main() { os.Exit(cli.Main(version.Version, os.Args[1:])) }
