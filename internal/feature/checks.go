@@ -15,10 +15,14 @@ import (
 // checkLabels refuses the user's labels that Spark has reserved or Kubernetes would refuse, all in one message.
 func checkLabels(b *build) error {
 	labels := b.userLabels()
+	syntax := !conf.IsStock(b.conf, "submit-checks")
 	var faults []string
 	for _, k := range sorted(labels) {
 		if slices.Contains(b.reserved, k) {
 			return fmt.Errorf(b.reservedError, k)
+		}
+		if !syntax {
+			continue
 		}
 		if errs := validation.IsQualifiedName(k); len(errs) > 0 {
 			faults = append(faults, fmt.Sprintf("%s%s: not a label name: %s", b.labels, k, errs[0]))

@@ -1,13 +1,11 @@
 package sparkpod
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 )
 
 // Template is a parsed pod template, split into the Spark container and the rest of the pod. It is immutable and may be
@@ -40,7 +38,7 @@ func DefaultContainerName(role Role) string {
 // or the first if that is empty or not found. A blank text or {} is no template: the result is nil. The warnings are for
 // the log. A text that is no pod gives a *TemplateError.
 func LoadTemplate(text []byte, containerName string) (*Template, []string, error) {
-	tree, err := parseTemplate(text)
+	tree, err := parseYAML(text)
 	if err != nil || len(tree) == 0 {
 		return nil, nil, err
 	}
@@ -51,8 +49,8 @@ func LoadTemplate(text []byte, containerName string) (*Template, []string, error
 		return nil, nil, &TemplateError{Reason: "It has no spec."}
 	}
 	delete(tree, "status")
-	pod := &corev1.Pod{}
-	if err := yaml.Unmarshal(text, pod); err != nil {
+	pod, err := typed(tree)
+	if err != nil {
 		return nil, nil, &TemplateError{Reason: fmt.Sprintf("It is not a pod: %v.", err), Err: err}
 	}
 	pod.Status = corev1.PodStatus{}
@@ -69,33 +67,15 @@ func LoadTemplate(text []byte, containerName string) (*Template, []string, error
 	return t, warnings, nil
 }
 
-// documentStart is YAML's mark between documents.
-var documentStart = regexp.MustCompile(`(?m)^---(?:[ \t].*)?\r?$`)
-
-// parseTemplate returns the JSON tree of the text, empty for a blank one.
-func parseTemplate(text []byte) (map[string]any, error) {
-	var docs [][]byte
-	for _, d := range documentStart.Split(string(text), -1) {
-		j, err := yaml.YAMLToJSON([]byte(d))
-		if err != nil {
-			return nil, &TemplateError{Reason: fmt.Sprintf("It cannot be parsed: %v.", err), Err: err}
-		}
-		if !bytes.Equal(j, []byte("null")) {
-			docs = append(docs, j)
-		}
-	}
-	switch len(docs) {
-	case 0:
-		return nil, nil
-	case 1:
-	default:
-		return nil, &TemplateError{Reason: fmt.Sprintf("It has %d documents instead of one.", len(docs))}
-	}
-	tree, err := decodeTree(docs[0])
+// typed fits the tree to the API and reads it as a pod.
+func typed(tree map[string]any) (*corev1.Pod, error) {
+	conform(tree, reflect.TypeFor[corev1.Pod]())
+	body, err := json.Marshal(tree)
 	if err != nil {
-		return nil, &TemplateError{Reason: "It is not one YAML or JSON object.", Err: err}
+		return nil, err
 	}
-	return tree, nil
+	pod := &corev1.Pod{}
+	return pod, json.Unmarshal(body, pod)
 }
 
 // restOf returns what the tree has beyond the typed pod made from it.
