@@ -1,0 +1,73 @@
+// Package allocator decides which executor pods to create and which pending ones to delete. Allocator is a state machine
+// without I/O: targets, facts and outcomes come in, Round returns the effects wanted now and the time of the next round.
+// Its owner sends the creates and deletes and tells the outcomes. The books are written when an effect is asked for, before
+// the call is made, so that no event in between can make one pod too many (spec section 8).
+//
+// It answers to Spark's ExecutorPodsAllocator.
+package allocator
+
+import (
+	"time"
+
+	"github.com/kubespark/kubespark/internal/executor/snapshot"
+)
+
+// Settings are the configuration that the decisions depend on.
+type Settings struct {
+	Paced           bool          // one of the two batch keys is set: both hold exactly
+	BatchSize       int           // creates per round and profile, when Paced
+	BatchDelay      time.Duration // between the starts of two creating rounds of a profile, when Paced
+	MaxPending      int           // not running, all profiles
+	MaxPendingPerRP int           // not running, each profile
+	Maximum         int64         // ids ever issued
+	Timeout         time.Duration // of a create with unknown outcome: A4
+	IdleTimeout     time.Duration // protects young pending pods from being trimmed
+}
+
+// View is what Spark knows, asked during a round.
+type View struct {
+	Known func(id int64) bool
+}
+
+// Create is one pod to post.
+type Create struct {
+	ID      int64
+	Profile int
+}
+
+// Line is one line for the driver's log.
+type Line struct{ Level, Text string }
+
+// Actions are the effects that a round wants, and when the next round is due.
+type Actions struct {
+	Log     []Line
+	Reserve int             // ask the driver for this many executor ids
+	Creates []Create        // POST now
+	Resolve []Create        // outcome unknown: read by name, then post again under the same name
+	Forget  []int64         // never seen within the creation timeout: delete by name, whatever is there
+	Deny    []int64         // ask the driver to refuse these, then delete those it had not registered
+	Deletes []*snapshot.Pod // denied: DELETE with UID precondition
+	Allow   []int64         // no longer denied
+	Next    time.Time       // zero: nothing is due by itself
+}
+
+func (a *Actions) due(t time.Time) {
+	if a.Next.IsZero() || t.Before(a.Next) {
+		a.Next = t
+	}
+}
+
+func (a *Actions) logf(level, text string) { a.Log = append(a.Log, Line{level, text}) }
+
+// Split shares slots over the profiles that want pods, in ascending order: the quotient each, and one more for the first
+// ones (A11).
+func Split(slots, n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = slots / n
+		if i < slots%n {
+			out[i]++
+		}
+	}
+	return out
+}

@@ -1,0 +1,321 @@
+// Package api makes every call of the manager to the API server (spec section 13): creates, reads, patches and deletes of
+// executor pods and of what belongs to them, and the list and the watch that the sources run on. It decodes pods into the
+// small records of package snapshot while they stream in, so that a list of thousands never stands in memory.
+//
+// It answers to what stock does with its fabric8 KubernetesClient.
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/kubespark/kubespark/internal/executor/snapshot"
+	"github.com/kubespark/kubespark/internal/kube"
+	"github.com/kubespark/kubespark/internal/sparkpod"
+)
+
+// Client makes the calls of one application. It is safe for concurrent use.
+type Client struct {
+	kube      *kube.Client
+	core      rest.Interface
+	namespace string
+	appID     string
+}
+
+// New makes the client of an application.
+func New(k *kube.Client, namespace, appID string) *Client {
+	return &Client{kube: k, core: k.Core(), namespace: namespace, appID: appID}
+}
+
+// Selector selects the executor pods that take part in the snapshot (W1).
+func (c *Client) Selector() string {
+	return sparkpod.LabelAppSelector + "=" + c.appID + "," + sparkpod.LabelRole + "=executor," +
+		sparkpod.LabelInactive + "!=true"
+}
+
+func (c *Client) executors() labels.Set {
+	return labels.Set{sparkpod.LabelAppSelector: c.appID, sparkpod.LabelRole: string(sparkpod.Executor)}
+}
+
+func (c *Client) app() labels.Set { return labels.Set{sparkpod.LabelAppSelector: c.appID} }
+
+// CreatePod posts a pod, given as JSON, and returns the server's record of it.
+func (c *Client) CreatePod(ctx context.Context, body []byte) (*snapshot.Wire, error) {
+	raw, err := c.core.Post().Namespace(c.namespace).Resource("pods").Param("fieldManager", kube.FieldManager).
+		SetHeader("Content-Type", "application/json").Body(body).MaxRetries(0).Do(ctx).Raw()
+	return wire(raw, err)
+}
+
+// GetPod reads a pod by name.
+func (c *Client) GetPod(ctx context.Context, name string) (*snapshot.Wire, error) {
+	raw, err := c.core.Get().Namespace(c.namespace).Resource("pods").Name(name).MaxRetries(0).Do(ctx).Raw()
+	return wire(raw, err)
+}
+
+func wire(raw []byte, err error) (*snapshot.Wire, error) {
+	if err != nil {
+		return nil, serverError(raw, err)
+	}
+	w := &snapshot.Wire{}
+	if err := json.Unmarshal(raw, w); err != nil {
+		return nil, fmt.Errorf("the API server's pod cannot be read: %w", err)
+	}
+	return w, nil
+}
+
+// DeletePod deletes one pod with its own grace period. With a uid only that very pod.
+func (c *Client) DeletePod(ctx context.Context, name, uid string) error {
+	opts := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
+	if uid != "" {
+		opts.Preconditions = &metav1.Preconditions{UID: (*types.UID)(&uid)}
+	}
+	return c.kube.Pods(c.namespace).Delete(ctx, name, opts)
+}
+
+// LabelPod sets one label of a pod.
+func (c *Client) LabelPod(ctx context.Context, name, key, value string) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]string{key: value}}})
+	if err != nil {
+		return fmt.Errorf("code the label %s: %w", key, err)
+	}
+	ref := kube.ObjectRef{Kind: "Pod", Resource: "pods", Namespace: c.namespace, Name: name}
+	return c.kube.PatchObject(ctx, ref, types.StrategicMergePatchType, patch, nil)
+}
+
+// CreateClaim posts a claim.
+func (c *Client) CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
+	_, err := c.kube.CreateObject(ctx, c.namespace, claim)
+	return err
+}
+
+// CreateConfigMap posts a ConfigMap.
+func (c *Client) CreateConfigMap(ctx context.Context, m *corev1.ConfigMap) error {
+	_, err := c.kube.CreateObject(ctx, c.namespace, m)
+	return err
+}
+
+// GetConfigMap reads a ConfigMap.
+func (c *Client) GetConfigMap(ctx context.Context, name string) (*corev1.ConfigMap, error) {
+	return c.kube.ConfigMaps(c.namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// CreateEvent posts an Event.
+func (c *Client) CreateEvent(ctx context.Context, e *corev1.Event) error {
+	_, err := c.kube.Events(c.namespace).Create(ctx, e, metav1.CreateOptions{FieldManager: kube.FieldManager})
+	return err
+}
+
+// Family is a set of objects that stop removes.
+type Family string
+
+// The families, in the order of stop.
+const (
+	Services   Family = "services"
+	Claims     Family = "persistentvolumeclaims"
+	Pods       Family = "pods"
+	ConfigMaps Family = "configmaps"
+)
+
+func (c *Client) selector(f Family) string {
+	if f == Pods || f == ConfigMaps {
+		return c.executors().String()
+	}
+	return c.app().String()
+}
+
+// DeleteFamily deletes all objects of a family with one delete-collection, or one by one where that is refused.
+func (c *Client) DeleteFamily(ctx context.Context, f Family) error {
+	opts := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
+	err := c.core.Delete().Namespace(c.namespace).Resource(string(f)).Param("labelSelector", c.selector(f)).
+		Body(&opts).MaxRetries(0).Do(ctx).Error()
+	if status := (interface{ Status() metav1.Status })(nil); errors.As(err, &status) {
+		if code := status.Status().Code; code == http.StatusForbidden || code == http.StatusMethodNotAllowed {
+			return c.deleteEach(ctx, f, opts)
+		}
+	}
+	return err
+}
+
+func (c *Client) deleteEach(ctx context.Context, f Family, opts metav1.DeleteOptions) error {
+	names, err := c.Names(ctx, f)
+	for _, name := range names {
+		e := c.core.Delete().Namespace(c.namespace).Resource(string(f)).Name(name).Body(&opts).MaxRetries(0).Do(ctx).Error()
+		if kube.Kind(e) != kube.NotFound {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+// Names lists the names of a family's objects that are not being deleted.
+func (c *Client) Names(ctx context.Context, f Family) ([]string, error) {
+	raw, err := c.core.Get().Namespace(c.namespace).Resource(string(f)).Param("labelSelector", c.selector(f)).
+		MaxRetries(0).Do(ctx).Raw()
+	if err != nil {
+		return nil, serverError(raw, err)
+	}
+	var list struct {
+		Items []struct {
+			Metadata struct {
+				Name              string `json:"name"`
+				DeletionTimestamp string `json:"deletionTimestamp"`
+			} `json:"metadata"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, fmt.Errorf("the API server's list of %s cannot be read: %w", f, err)
+	}
+	var names []string
+	for _, item := range list.Items {
+		if item.Metadata.DeletionTimestamp == "" {
+			names = append(names, item.Metadata.Name)
+		}
+	}
+	return names, nil
+}
+
+// ListPods lists the executor pods, page by page, and hands each to f as it comes in. version "0" asks the server's
+// cache; empty asks for the newest state. It returns the resourceVersion of the list.
+func (c *Client) ListPods(ctx context.Context, version string, f func(*snapshot.Wire)) (string, error) {
+	var at, next string
+	for {
+		req := c.core.Get().Namespace(c.namespace).Resource("pods").Param("labelSelector", c.Selector()).MaxRetries(0)
+		if version != "" {
+			req.Param("resourceVersion", version)
+		} else {
+			req.Param("limit", "500")
+		}
+		if next != "" {
+			req.Param("continue", next)
+		}
+		body, err := req.Stream(ctx)
+		if err != nil {
+			return "", err
+		}
+		meta, err := decodeList(body, f)
+		if cerr := body.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return "", fmt.Errorf("the list of executor pods cannot be read: %w", err)
+		}
+		if at == "" {
+			at = meta.ResourceVersion // all pages are of the first one's version
+		}
+		if next = meta.Continue; next == "" {
+			return at, nil
+		}
+	}
+}
+
+// Event is one event of the watch.
+type Event struct {
+	Type    string // ADDED, MODIFIED, DELETED, BOOKMARK or Opened
+	Pod     *snapshot.Wire
+	Version string // resourceVersion of the event's object
+}
+
+// Opened is the type of the first event: the server has accepted the watch. It carries no pod.
+const Opened = "OPENED"
+
+// ErrExpired says that the version is too old to watch from: list again.
+var ErrExpired = errors.New("the watch's version is too old")
+
+// ErrDecode says that an event could not be read; the watch is closed.
+var ErrDecode = errors.New("an event of the watch cannot be read")
+
+// WatchPods watches the executor pods from a version until the server ends it, an error, or silence: no event and no
+// bookmark for that long. A nil error is a clean end.
+func (c *Client) WatchPods(ctx context.Context, version string, timeout, silence time.Duration, f func(Event)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	req := c.core.Get().Namespace(c.namespace).Resource("pods").Param("labelSelector", c.Selector()).
+		Param("watch", "true").Param("allowWatchBookmarks", "true").
+		Param("timeoutSeconds", fmt.Sprint(int(timeout.Seconds()))).MaxRetries(0)
+	if version != "" {
+		req.Param("resourceVersion", version)
+	}
+	body, err := req.Stream(ctx)
+	if err != nil {
+		if kube.Kind(err) == kube.Expired {
+			return ErrExpired
+		}
+		return err
+	}
+	quiet := time.AfterFunc(silence, func() {
+		cancel(fmt.Errorf("the watch has been silent for %s", silence))
+	})
+	defer quiet.Stop()
+	stop := context.AfterFunc(ctx, func() { _ = body.Close() }) // ends a Read that waits
+	defer stop()
+	f(Event{Type: Opened})
+	err = decodeEvents(body, func(e Event) {
+		quiet.Reset(silence)
+		f(e)
+	})
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if cerr := body.Close(); err == nil && cerr != nil {
+		return cerr
+	}
+	return err
+}
+
+func decodeEvents(body io.Reader, f func(Event)) error {
+	dec := json.NewDecoder(body)
+	for {
+		var e struct {
+			Type   string          `json:"type"`
+			Object json.RawMessage `json:"object"`
+		}
+		if err := dec.Decode(&e); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if bad := (*json.SyntaxError)(nil); errors.As(err, &bad) {
+				return fmt.Errorf("%w: %w", ErrDecode, err)
+			}
+			return err
+		}
+		if e.Type == "ERROR" {
+			return statusError(e.Object)
+		}
+		w := &snapshot.Wire{}
+		if err := json.Unmarshal(e.Object, w); err != nil {
+			return fmt.Errorf("%w: %w", ErrDecode, err)
+		}
+		f(Event{Type: e.Type, Pod: w, Version: w.Metadata.ResourceVersion})
+	}
+}
+
+func statusError(raw []byte) error {
+	var s metav1.Status
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return fmt.Errorf("%w: %w", ErrDecode, err)
+	}
+	if s.Code == http.StatusGone || s.Reason == metav1.StatusReasonExpired {
+		return ErrExpired
+	}
+	return fmt.Errorf("the API server ended the watch: %s", s.Message)
+}
+
+// serverError adds the server's own words to an error when client-go could not read them.
+func serverError(raw []byte, err error) error {
+	if text := strings.TrimSpace(string(raw)); text != "" && !json.Valid(raw) {
+		return fmt.Errorf("%w (%s)", err, text)
+	}
+	return err
+}

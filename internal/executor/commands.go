@@ -1,0 +1,174 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/kubespark/kubespark/internal/executor/snapshot"
+	"github.com/kubespark/kubespark/internal/kube"
+	"github.com/kubespark/kubespark/internal/sparkpod"
+)
+
+// The commands of the driver. Each may come twice, after a restart of the manager, and is answered with CommandDone when
+// it needs no repetition any more.
+
+// SetTargets takes the wanted totals.
+func (m *Manager) SetTargets(seq int64, totals map[int]int, profiles []sparkpod.Profile) {
+	m.whenStarted(func() {
+		for _, p := range profiles {
+			m.profiles[p.ID] = p
+		}
+		before := m.allocator.Targets()
+		m.allocator.SetTargets(totals)
+		if !maps.Equal(before, m.allocator.Targets()) {
+			m.log("DEBUG", allocatorLogger, fmt.Sprintf("Set total expected execs to %v", m.allocator.Targets()))
+		}
+		m.dirty = true
+		m.driver.CommandDone(seq)
+	})
+}
+
+// kill is a clean-up that is due at the end of a grace period (B7).
+type kill struct {
+	seq int64
+	ids []int64
+	at  time.Time
+}
+
+// Kill labels executors that Spark killed and, after the grace period, deletes the pods of those that still run.
+func (m *Manager) Kill(seq int64, ids []int64, grace time.Duration, issued time.Time) {
+	m.whenStarted(func() {
+		for _, id := range ids {
+			m.killed.Add(id)
+		}
+		m.label(ids, nil)
+		m.kills = append(m.kills, kill{seq: seq, ids: ids, at: issued.Add(grace)})
+	})
+}
+
+// runKills deletes what outlived its grace period and returns when the next one ends.
+func (m *Manager) runKills(now time.Time) (next time.Time) {
+	m.kills = slices.DeleteFunc(m.kills, func(k kill) bool {
+		if k.at.After(now) {
+			if next.IsZero() || k.at.Before(next) {
+				next = k.at
+			}
+			return false
+		}
+		m.forceDelete(k)
+		return true
+	})
+	return next
+}
+
+func (m *Manager) forceDelete(k kill) {
+	var pods []*snapshot.Pod
+	for _, id := range k.ids {
+		if p := m.store.Get(id); p != nil && p.State == snapshot.Running && !p.Deleting {
+			pods = append(pods, p)
+		}
+	}
+	if len(pods) == 0 {
+		m.driver.CommandDone(k.seq)
+		return
+	}
+	m.log("INFO", backendLogger, fmt.Sprintf("Forcefully deleting %d pods (out of %d) that are still running after graceful "+
+		"shutdown period.", len(pods), len(k.ids)))
+	left := len(pods)
+	for _, p := range pods {
+		m.deletePod(p.Name, p.UID, func(err error) {
+			if err != nil {
+				m.log("WARN", backendLogger, "The pod "+p.Name+" of a killed executor cannot be deleted: "+err.Error())
+			}
+			if left--; left == 0 {
+				m.driver.CommandDone(k.seq)
+			}
+		})
+	}
+}
+
+// Release labels executors that Spark decommissions (B8).
+func (m *Manager) Release(seq int64, ids []int64) {
+	m.whenStarted(func() {
+		for _, id := range ids {
+			m.released.Add(id)
+		}
+		m.label(ids, func() { m.driver.CommandDone(seq) })
+	})
+}
+
+// label sets the decommission label on the pods of the executors, in parallel, one PATCH each.
+func (m *Manager) label(ids []int64, done func()) {
+	var pods []*snapshot.Pod
+	for _, id := range ids {
+		if p := m.store.Get(id); p != nil && m.set.releaseLabel != "" {
+			pods = append(pods, p)
+		}
+	}
+	left := len(pods)
+	if left == 0 && done != nil {
+		done()
+	}
+	for _, p := range pods {
+		m.labelPod(p.Name, m.set.releaseLabel, m.set.releaseValue, func(err error) {
+			if err != nil {
+				m.log("WARN", backendLogger, fmt.Sprintf("The pod %s did not get the label %s: %v", p.Name, m.set.releaseLabel, err))
+			}
+			if left--; left == 0 && done != nil {
+				done()
+			}
+		})
+	}
+}
+
+// Assigned labels the pod of an executor that asked for an id, until the label holds or the pod is gone (B9).
+func (m *Manager) Assigned(seq int64, pod string, id int64) {
+	m.whenStarted(func() {
+		m.effect(func(ctx context.Context) {
+			patient := kube.Backoff{First: 200 * time.Millisecond, Factor: 2, Max: 30 * time.Second, Tries: 50, Jitter: 0.2}
+			err := kube.Retry(ctx, patient, func(ctx context.Context) error {
+				return m.api.LabelPod(ctx, pod, sparkpod.LabelExecutorID, strconv.FormatInt(id, 10))
+			})
+			if err != nil && kube.Kind(err) != kube.NotFound && ctx.Err() == nil {
+				m.log("WARN", backendLogger, fmt.Sprintf("The pod %s did not get the label of executor %d: %v", pod, id, err))
+			}
+			m.driver.CommandDone(seq)
+		})
+	})
+}
+
+// Registered takes the news that an executor registered with Spark.
+func (m *Manager) Registered(id int64, profile int, at time.Time) {
+	m.whenStarted(func() {
+		m.known[id] = at
+		m.registered.Add(id)
+		m.allocator.Registered(profile)
+		m.dirty = true
+	})
+}
+
+// Removed takes the news that Spark forgot an executor. ours says that Spark itself asked for its end.
+func (m *Manager) Removed(id int64, ours bool) {
+	m.whenStarted(func() {
+		delete(m.known, id)
+		if ours {
+			m.killed.Add(id)
+		}
+		m.dirty = true
+	})
+}
+
+// Disconnected takes the news that an executor's connection broke.
+func (m *Manager) Disconnected(id int64) { m.whenStarted(func() { m.look(id) }) }
+
+// SetConf takes a change of the SparkConf that later pods depend on.
+func (m *Manager) SetConf(seq int64, key, value string) {
+	m.whenStarted(func() {
+		m.conf = m.conf.With(map[string]string{key: value})
+		m.driver.CommandDone(seq)
+	})
+}

@@ -1,0 +1,291 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kubespark/kubespark/internal/executor/allocator"
+	"github.com/kubespark/kubespark/internal/executor/snapshot"
+	"github.com/kubespark/kubespark/internal/feature"
+	"github.com/kubespark/kubespark/internal/kube"
+	"github.com/kubespark/kubespark/internal/sparkpod"
+)
+
+// runAllocator carries out one round of the allocator.
+func (m *Manager) runAllocator(now time.Time) {
+	act := m.allocator.Round(m.store, allocator.View{Known: func(id int64) bool { _, ok := m.known[id]; return ok }}, now)
+	m.nextRound = act.Next
+	for _, l := range act.Log {
+		m.log(l.Level, allocatorLogger, l.Text)
+	}
+	if act.Reserve > 0 {
+		m.reserve(act.Reserve)
+	}
+	for _, c := range act.Creates {
+		m.create(c, false)
+	}
+	for _, c := range act.Resolve {
+		m.create(c, true)
+	}
+	for _, id := range act.Forget {
+		m.deletePod(m.podName(strconv.FormatInt(id, 10)), "", nil)
+	}
+	if len(act.Deny) > 0 {
+		m.deny(act.Deny)
+	}
+	for _, p := range act.Deletes {
+		m.deleteDenied(p)
+	}
+	if len(act.Allow) > 0 {
+		m.driver.Allow(act.Allow)
+	}
+}
+
+func (m *Manager) reserve(n int) {
+	m.driver.Reserve(n, func(from, to int64, err error) {
+		m.post(func() {
+			if err != nil {
+				m.log("ERROR", allocatorLogger, "The driver gave no executor ids: "+err.Error())
+				from, to = 1, 0
+			}
+			m.allocator.Reserved(from, to)
+			m.dirty = m.dirty || err == nil
+		})
+	})
+}
+
+func (m *Manager) deny(ids []int64) {
+	m.driver.Deny(ids, func(registered []int64, err error) {
+		m.post(func() {
+			if err != nil {
+				m.log("WARN", allocatorLogger, "The driver did not answer whether excess executors may be deleted; they are kept: "+err.Error())
+				m.allocator.DenyFailed(ids)
+				return
+			}
+			m.allocator.Denied(ids, registered, time.Now())
+			m.dirty = true
+		})
+	})
+}
+
+func (m *Manager) deleteDenied(p *snapshot.Pod) {
+	m.deletePod(p.Name, p.UID, func(err error) {
+		k := kube.Kind(err)
+		refused := k == kube.Forbidden || k == kube.Unauthorized || k == kube.Invalid || k == kube.Other
+		m.allocator.Deleted(p.ID, err == nil, refused, time.Now())
+		if refused {
+			m.log("WARN", allocatorLogger, "The excess executor pod "+p.Name+" cannot be deleted: "+err.Error())
+		}
+		m.dirty = true
+	})
+}
+
+// deletePod deletes a pod, only the one of that uid if one is given. Gone already, or another pod of that name, is
+// success. done runs on the owner goroutine; nil is none.
+func (m *Manager) deletePod(name, uid string, done func(error)) {
+	m.effect(func(ctx context.Context) {
+		err := m.api.DeletePod(ctx, name, uid)
+		if k := kube.Kind(err); k == kube.NotFound || k == kube.Conflict {
+			err = nil
+		}
+		if done != nil {
+			m.post(func() { done(err) })
+		} else if err != nil && ctx.Err() == nil {
+			m.log("WARN", allocatorLogger, "The pod "+name+" cannot be deleted: "+err.Error())
+		}
+	})
+}
+
+// creation is one create under way, with all it needs away from the owner goroutine.
+type creation struct {
+	allocator.Create
+	in    feature.ExecutorInput
+	name  string
+	sent  time.Time
+	owner *metav1.OwnerReference // of claims; nil: the pod itself
+}
+
+// create posts a pod. With look the outcome of an earlier try is unknown, so the pod is read first.
+func (m *Manager) create(c allocator.Create, look bool) {
+	id := strconv.FormatInt(c.ID, 10)
+	profile, ok := m.profiles[c.Profile]
+	if !ok {
+		m.fatal(fmt.Sprintf("Spark asked for executors of resource profile %d, which it never described.", c.Profile))
+		return
+	}
+	cr := creation{Create: c, in: m.input(id, profile), name: m.podName(id), sent: time.Now()}
+	if m.set.ownClaims {
+		cr.owner = m.owner
+	}
+	ctx := m.makeCtx
+	m.creates.Go(func() {
+		o := m.attempt(ctx, cr, look)
+		o.ID, o.Sent, o.Latency = c.ID, cr.sent, time.Since(cr.sent)
+		m.post(func() { m.answered(o) })
+	})
+}
+
+func (m *Manager) answered(o allocator.Outcome) {
+	lines, fatal := m.allocator.Answer(o, time.Now())
+	for _, l := range lines {
+		m.log(l.Level, allocatorLogger, l.Text)
+	}
+	m.dirty = true
+	if fatal != "" {
+		m.fatal("Kubernetes refuses every executor pod: " + fatal)
+	}
+}
+
+// fatal ends the application: nothing that can still happen would heal the error.
+func (m *Manager) fatal(text string) {
+	if m.phase != running {
+		return
+	}
+	m.gate = false
+	m.log("ERROR", allocatorLogger, text)
+	m.driver.Exit(1, text)
+}
+
+func (m *Manager) attempt(ctx context.Context, c creation, look bool) allocator.Outcome {
+	if look {
+		if o, found := m.lookUp(ctx, c); found {
+			return o
+		}
+	}
+	spec, err := feature.BuildExecutor(c.in)
+	if err != nil {
+		m.post(func() { m.fatal("Executor pods cannot be built: " + err.Error()) })
+		return allocator.Outcome{Kind: allocator.Permanent, Text: err.Error()}
+	}
+	body, err := podBody(spec, c.in)
+	if err != nil {
+		m.post(func() { m.fatal("Executor pods cannot be built: " + err.Error()) })
+		return allocator.Outcome{Kind: allocator.Permanent, Text: err.Error()}
+	}
+	w, err := m.api.CreatePod(ctx, body)
+	if kube.Kind(err) == kube.AlreadyExists {
+		o, found := m.lookUp(ctx, c)
+		if !found {
+			o = allocator.Outcome{Kind: allocator.Busy, Text: err.Error()} // there a moment ago, gone now
+		}
+		return o
+	}
+	if err != nil {
+		return outcome(err)
+	}
+	m.Pod(m.reader.Read(w)) // visible at once (W4)
+	m.log("DEBUG", allocatorLogger, "Requested executor with id "+c.in.ExecutorID+" from Kubernetes.")
+	return m.createClaims(ctx, c, spec.Claims, w)
+}
+
+func podBody(spec feature.ExecutorSpec, in feature.ExecutorInput) ([]byte, error) {
+	spec.Pod.Namespace = in.Namespace
+	if in.Driver != nil {
+		spec.Pod.OwnerReferences = []metav1.OwnerReference{*in.Driver}
+	}
+	return spec.Body()
+}
+
+// lookUp reads the pod of that name: ours is adopted, somebody else's means the next id. Not found leaves the caller to
+// post.
+func (m *Manager) lookUp(ctx context.Context, c creation) (o allocator.Outcome, found bool) {
+	w, err := m.api.GetPod(ctx, c.name)
+	switch {
+	case kube.Kind(err) == kube.NotFound:
+		return o, false
+	case err != nil:
+		return allocator.Outcome{Kind: allocator.Lost, Text: err.Error()}, true
+	case !c.owns(w):
+		return allocator.Outcome{Kind: allocator.Skipped}, true
+	}
+	m.Pod(m.reader.Read(w))
+	m.log("DEBUG", allocatorLogger, "Adopted executor pod "+c.name+", whose creation was not answered.")
+	return allocator.Outcome{Kind: allocator.Created}, true
+}
+
+// owns says whether a pod is the one that this create meant.
+func (c creation) owns(w *snapshot.Wire) bool {
+	l := w.Metadata.Labels
+	if l[sparkpod.LabelAppSelector] != c.in.AppID || l[sparkpod.LabelExecutorID] != c.in.ExecutorID {
+		return false
+	}
+	if c.in.Driver == nil {
+		return true
+	}
+	for _, o := range w.Metadata.OwnerReferences {
+		if o.UID == string(c.in.Driver.UID) {
+			return true
+		}
+	}
+	return false
+}
+
+// createClaims makes the claims that the pod mounts (V6). A pod whose claim is refused is deleted again.
+func (m *Manager) createClaims(ctx context.Context, c creation, claims []*corev1.PersistentVolumeClaim, w *snapshot.Wire) allocator.Outcome {
+	owner := c.owner
+	if owner == nil {
+		owner = &metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: w.Metadata.Name,
+			UID: types.UID(w.Metadata.UID), Controller: new(true)}
+	}
+	for _, claim := range claims {
+		class := ""
+		if claim.Spec.StorageClassName != nil {
+			class = *claim.Spec.StorageClassName
+		}
+		m.log("INFO", allocatorLogger, "Trying to create PersistentVolumeClaim "+claim.Name+" with StorageClass "+class)
+		claim.Namespace, claim.OwnerReferences = c.in.Namespace, []metav1.OwnerReference{*owner}
+		err := m.api.CreateClaim(ctx, claim)
+		if err != nil && kube.Kind(err) != kube.AlreadyExists {
+			m.undo(w)
+			return outcome(fmt.Errorf("the claim %s: %w", claim.Name, err))
+		}
+	}
+	return allocator.Outcome{Kind: allocator.Created}
+}
+
+// undo deletes a pod whose claims could not be made, until it is gone.
+func (m *Manager) undo(w *snapshot.Wire) {
+	name, uid := w.Metadata.Name, w.Metadata.UID
+	m.effect(func(ctx context.Context) {
+		patient := kube.Backoff{First: time.Second, Factor: 2, Max: time.Minute, Tries: 20, Jitter: 0.2}
+		err := kube.Retry(ctx, patient, func(ctx context.Context) error { return m.api.DeletePod(ctx, name, uid) })
+		if k := kube.Kind(err); err != nil && k != kube.NotFound && k != kube.Conflict {
+			m.log("WARN", allocatorLogger, "The pod "+name+" has no claim and cannot be deleted: "+err.Error())
+		}
+	})
+}
+
+// outcome sorts the server's answer to a create by what it means for the next ones (section 10).
+func outcome(err error) allocator.Outcome {
+	o := allocator.Outcome{Text: err.Error()}
+	o.RetryAfter, _ = kube.RetryAfter(err)
+	code := 0
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		code = int(status.Status().Code)
+	}
+	o.Throttled = code == http.StatusTooManyRequests
+	switch kube.Kind(err) {
+	case kube.Quota, kube.Transient, kube.Conflict:
+		o.Kind = allocator.Busy
+	case kube.Forbidden, kube.Unauthorized, kube.Other:
+		o.Kind = allocator.Refused
+	case kube.Invalid, kube.NotFound:
+		o.Kind = allocator.Permanent
+	default:
+		o.Kind = allocator.Lost
+		if code >= 500 && code != http.StatusGatewayTimeout {
+			o.Kind = allocator.Busy
+		}
+	}
+	return o
+}

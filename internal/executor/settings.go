@@ -1,0 +1,108 @@
+package executor
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/kubespark/kubespark/conf"
+	"github.com/kubespark/kubespark/internal/executor/allocator"
+	"github.com/kubespark/kubespark/internal/executor/lifecycle"
+)
+
+// settings are the configuration of one session, read once.
+type settings struct {
+	allocator allocator.Settings
+	lifecycle lifecycle.Settings
+
+	checkAll          bool
+	watch, poll       bool
+	pollCached        bool
+	pollAlways        bool // the user set the interval: list at each of its ends
+	pollInterval      time.Duration
+	readinessTimeout  time.Duration
+	deleteExecutors   bool
+	deleteServices    bool
+	ownClaims         bool
+	configMap         bool
+	configMapMax      int64
+	releaseLabel      string
+	releaseValue      string
+	requestTimeout    time.Duration
+	connectTimeout    time.Duration
+	templateContainer string
+}
+
+// reader collects the first error of a row of reads.
+type reader struct {
+	c   *conf.Conf
+	err error
+}
+
+func read[T any](r *reader, e *conf.Entry[T]) T {
+	v, err := e.Get(r.c)
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	return v
+}
+
+func readSettings(c *conf.Conf) (settings, error) {
+	r := &reader{c: c}
+	set := settings{
+		checkAll: read(r, conf.CheckAllContainers),
+		watch:    read(r, conf.EnableAPIWatcher), poll: read(r, conf.EnableAPIPolling),
+		pollCached: read(r, conf.PollingWithVersion), pollInterval: read(r, conf.APIPollingInterval),
+		pollAlways:       conf.APIPollingInterval.IsSet(c) || conf.IsStock(c, "safetyList"),
+		readinessTimeout: read(r, conf.AllocationReadinessTimeout),
+		deleteExecutors:  read(r, conf.ExecutorDeleteOnTermination),
+		deleteServices:   read(r, conf.ServiceDeleteOnTermination),
+		ownClaims:        read(r, conf.OwnClaims),
+		configMap:        !read(r, conf.ExecutorDisableConfigMap), configMapMax: read(r, conf.ConfigMapMaxSize),
+		releaseLabel: read(r, conf.DecommissionLabel), releaseValue: read(r, conf.DecommissionLabelValue),
+		requestTimeout:    time.Duration(read(r, conf.DriverRequestTimeout)) * time.Millisecond,
+		connectTimeout:    time.Duration(read(r, conf.DriverConnectionTimeout)) * time.Millisecond,
+		templateContainer: read(r, conf.ExecutorTemplateContainer),
+	}
+	set.allocator = allocatorSettings(r)
+	set.lifecycle = lifecycle.Settings{
+		DeleteOnTermination: set.deleteExecutors, Interval: read(r, conf.EventProcessingInterval),
+		MissingDelta: read(r, conf.MissingPodDetectDelta), MaxFailures: maxFailures(r),
+		Validity: read(r, conf.ExecutorFailuresValidity), StockFaults: conf.IsStock(c, "faults"),
+	}
+	if r.err == nil && conf.AllocationMaxPendingPerRP.IsSet(c) && set.allocator.MaxPendingPerRP > set.allocator.MaxPending {
+		r.err = fmt.Errorf("Maximum pending pods per resource profile ID (%d) must be less than or equal to maximum pending pods (%d).", //nolint:revive,staticcheck // Spark's own text
+			set.allocator.MaxPendingPerRP, set.allocator.MaxPending)
+	}
+	return set, r.err
+}
+
+func allocatorSettings(r *reader) allocator.Settings {
+	delay := read(r, conf.AllocationBatchDelay)
+	paced := conf.AllocationBatchSize.IsSet(r.c) || conf.AllocationBatchDelay.IsSet(r.c) || conf.IsStock(r.c, "pace")
+	return allocator.Settings{
+		Paced: paced, BatchSize: read(r, conf.AllocationBatchSize), BatchDelay: delay,
+		MaxPending: read(r, conf.AllocationMaxPending), MaxPendingPerRP: read(r, conf.AllocationMaxPendingPerRP),
+		Maximum:     int64(read(r, conf.AllocationMaximum)),
+		Timeout:     max(5*delay, read(r, conf.AllocationExecutorTimeout)),
+		IdleTimeout: read(r, conf.DynamicIdleTimeout),
+	}
+}
+
+// maxFailures is the failure limit (L11): twice the executors, at least three, without overflow.
+func maxFailures(r *reader) int {
+	if conf.MaxExecutorFailures.IsSet(r.c) {
+		return read(r, conf.MaxExecutorFailures)
+	}
+	n := read(r, conf.ExecutorInstances)
+	switch {
+	case read(r, conf.StreamingDynamicAllocation):
+		n = read(r, conf.StreamingMaxExecutors)
+	case read(r, conf.DynamicAllocation):
+		n = read(r, conf.DynamicMaxExecutors)
+	}
+	if n > math.MaxInt32/2 {
+		return math.MaxInt32
+	}
+	return max(3, 2*n)
+}

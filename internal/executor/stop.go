@@ -1,0 +1,155 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kubespark/kubespark/internal/executor/api"
+	"github.com/kubespark/kubespark/internal/executor/snapshot"
+)
+
+// Times of the stop (B13). Spark's shutdown hook has 30 s in all.
+const (
+	stopDeadline = 20 * time.Second
+	endsByItself = 5 * time.Second // executors that got StopExecutor end without being deleted
+	createsEnd   = 3 * time.Second
+)
+
+// Stop ends the work and removes what the application owns, in the order of B13. left is the number of executor pods that
+// could not be deleted.
+func (m *Manager) Stop(deadline time.Duration, reply func(left int)) {
+	m.post(func() {
+		was := m.phase
+		m.phase = stopping
+		if was != running {
+			reply(0) // nothing was made
+			return
+		}
+		if deadline <= 0 || deadline > stopDeadline {
+			deadline = stopDeadline
+		}
+		ctx, cancel := context.WithTimeout(m.ctx, deadline)
+		go func() {
+			defer cancel()
+			reply(m.cleanUp(ctx))
+		}()
+	})
+}
+
+// ask runs f on the owner goroutine and waits for its answer.
+func ask[T any](ctx context.Context, m *Manager, f func() T) T {
+	answer := make(chan T, 1)
+	m.post(func() { answer <- f() })
+	select {
+	case v := <-answer:
+		return v
+	case <-ctx.Done():
+		var zero T
+		return zero
+	}
+}
+
+func (m *Manager) cleanUp(ctx context.Context) int {
+	set := ask(ctx, m, func() settings { return m.set })
+	m.endCreates(ctx)
+	if set.deleteExecutors {
+		m.awaitEnds(ctx)
+	}
+	m.stopRead()
+	waitFor(ctx, m.sources.Wait)
+	if set.deleteServices {
+		m.deleteFamily(ctx, api.Services, "services")
+	}
+	if set.ownClaims {
+		m.deleteFamily(ctx, api.Claims, "persistentvolumeclaims")
+	}
+	if !set.deleteExecutors {
+		return 0
+	}
+	m.deleteFamily(ctx, api.Pods, "pods")
+	if set.configMap {
+		m.deleteFamily(ctx, api.ConfigMaps, "configmaps")
+	}
+	return m.verify(ctx)
+}
+
+// endCreates lets the creates in flight come to their end, so that none lands after the delete.
+func (m *Manager) endCreates(ctx context.Context) {
+	short, cancel := context.WithTimeout(ctx, createsEnd)
+	defer cancel()
+	if waitFor(short, m.creates.Wait) {
+		return
+	}
+	m.stopMake()
+	waitFor(ctx, m.creates.Wait)
+}
+
+// waitFor waits for f to return, and says whether it did before ctx ended.
+func waitFor(ctx context.Context, f func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// awaitEnds waits for the executors that Spark told to stop.
+func (m *Manager) awaitEnds(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, endsByItself)
+	defer cancel()
+	for ctx.Err() == nil {
+		running := ask(ctx, m, func() int {
+			n := 0
+			for _, p := range m.store.Pods() {
+				if p.State == snapshot.Running && m.registered.Has(p.ID) {
+					n++
+				}
+			}
+			return n
+		})
+		if running == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (m *Manager) deleteFamily(ctx context.Context, f api.Family, what string) {
+	if err := m.api.DeleteFamily(ctx, f); err != nil {
+		m.log("WARN", managerLogger, fmt.Sprintf("The application's %s cannot be deleted; allow the driver's service account the "+
+			"verb deletecollection (or list and delete) on them, or delete them by the label spark-app-selector=%s: %v", what,
+			m.session.AppID, err))
+	}
+}
+
+// verify lists what is left, deletes it once more and returns the number of pods that stay.
+func (m *Manager) verify(ctx context.Context) int {
+	names, err := m.api.Names(ctx, api.Pods)
+	for _, name := range names {
+		if derr := m.api.DeletePod(ctx, name, ""); derr != nil {
+			err = derr
+		}
+	}
+	if len(names) > 0 {
+		names, err = m.api.Names(ctx, api.Pods)
+	}
+	switch {
+	case err != nil:
+		m.log("WARN", managerLogger, "It cannot be verified that no executor pod is left: "+err.Error())
+	case len(names) > 0:
+		m.log("WARN", managerLogger, fmt.Sprintf("%d executor pods could not be deleted.", len(names)))
+	default:
+		m.log("INFO", managerLogger, "All executor pods of application "+m.session.AppID+" are deleted.")
+	}
+	return len(names)
+}
