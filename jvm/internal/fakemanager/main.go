@@ -132,7 +132,9 @@ func (f *fake) call(method string, params any, then func(Message)) {
 	f.send(Message{ID: &id, Method: method, Params: raw(params)})
 }
 
-func (f *fake) notify(method string, params any) { f.send(Message{Method: method, Params: raw(params)}) }
+func (f *fake) notify(method string, params any) {
+	f.send(Message{Method: method, Params: raw(params)})
+}
 
 func (f *fake) note(what string, params json.RawMessage) {
 	f.mu.Lock()

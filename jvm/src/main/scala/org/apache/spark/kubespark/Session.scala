@@ -1,6 +1,7 @@
 package org.apache.spark.kubespark
 
 import java.util.concurrent.{CompletableFuture, CompletionStage}
+import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.concurrent.Future
 import scala.jdk.CollectionConverters._
@@ -12,7 +13,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.{SPARK_VERSION, SparkConf}
 import org.apache.spark.resource.ResourceProfile
 import org.apache.spark.scheduler.{ExecutorExited, ExecutorLossReason}
-import org.apache.spark.util.ThreadUtils
+import org.apache.spark.util.{ShutdownHookManager, ThreadUtils}
 
 /** What the session asks of Spark for the manager. The backend is the only implementation. */
 private[spark] trait SparkSide {
@@ -33,7 +34,9 @@ private[spark] final class Session(val settings: Settings, conf: SparkConf) exte
 
   @volatile private var spark: Option[SparkSide] = None
   @volatile private var begin: Option[(ResourceProfile, Int)] = None
+  @volatile private var hook: Option[AnyRef] = None
   @volatile private var stopping = false
+  private val cleaned = new AtomicBoolean()
 
   def open(): Unit = {
     val answer = keeper.open()
@@ -44,11 +47,13 @@ private[spark] final class Session(val settings: Settings, conf: SparkConf) exte
   def start(side: SparkSide, profile: ResourceProfile, target: Int): Unit = {
     spark = Some(side)
     begin = Some((profile, target))
+    // SparkContext has a hook of its own, but only once it is made; ours comes after it, before folders are deleted.
+    hook = Some(ShutdownHookManager.addShutdownHook(ShutdownHookManager.SPARK_CONTEXT_SHUTDOWN_PRIORITY - 10)(() => stop()))
     keeper.start()
   }
 
   /** Lets the manager clean up, within the time of Spark's shutdown hook, and ends it. */
-  def stop(): Unit = {
+  def stop(): Unit = if (cleaned.compareAndSet(false, true)) {
     stopping = true
     try {
       keeper.stop(Session.StopMillis) match {
@@ -64,6 +69,7 @@ private[spark] final class Session(val settings: Settings, conf: SparkConf) exte
   /** Ends the child without a clean-up: nothing was made. */
   def abandon(): Unit = {
     stopping = true
+    hook.foreach(ShutdownHookManager.removeShutdownHook)
     metrics.unregister()
     keeper.close()
   }
