@@ -1,5 +1,10 @@
 package conf
 
+import (
+	"slices"
+	"strings"
+)
+
 // Key is what all entries have in common, whatever their type.
 type Key interface {
 	// Key is the property's name.
@@ -28,6 +33,11 @@ func Keys() []Key {
 		all = append(all, part...)
 	}
 	return all
+}
+
+// SortedKeys returns Keys in the order of their names.
+func SortedKeys() []Key {
+	return slices.SortedFunc(slices.Values(Keys()), func(a, b Key) int { return strings.Compare(a.Key(), b.Key()) })
 }
 
 // describe returns the declared entry of a name, or nil.

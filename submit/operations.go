@@ -65,7 +65,7 @@ func (c *Client) Kill(ctx context.Context, t Target, o OperationOptions) error {
 		}
 	}
 	err := c.deleteDriver(ctx, t.Namespace, t.Name, o)
-	if o.Stock && kube.Kind(errors.Unwrap(err)) == kube.NotFound {
+	if kube.Kind(err) == kube.NotFound {
 		return nil
 	}
 	return err

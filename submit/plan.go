@@ -106,7 +106,7 @@ func (p *planner) plan() (*Plan, error) {
 }
 
 func (p *planner) chooseVersion() (err error) {
-	if p.version, err = sparkVersion(p.s.Props, p.env); err != nil {
+	if p.version, err = SparkVersion(p.s.Props, p.env); err != nil {
 		return err
 	}
 	return p.s.CheckCluster(p.version)

@@ -89,6 +89,29 @@ func statePairs(s corev1.ContainerState) []pair {
 	return []pair{{"container state", ""}}
 }
 
+// obstacle says on one line what keeps a driver pod from starting; "" if nothing is known.
+func obstacle(pod *corev1.Pod) string {
+	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for _, s := range list {
+			w := s.State.Waiting
+			if w == nil || w.Reason == "" || w.Reason == "ContainerCreating" || w.Reason == "PodInitializing" {
+				continue
+			}
+			text := fmt.Sprintf("The driver cannot start: container %s with image %s: %s", s.Name, s.Image, w.Reason)
+			if w.Message != "" {
+				text += " (" + strings.Join(strings.Fields(w.Message), " ") + ")"
+			}
+			return text
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+			return "The driver cannot start: no node takes it: " + strings.Join(strings.Fields(c.Message), " ")
+		}
+	}
+	return ""
+}
+
 // timeText is the API's text of a time.
 func timeText(t metav1.Time) string {
 	if t.IsZero() {

@@ -14,9 +14,10 @@ var (
 	coreJar     = regexp.MustCompile(`^spark-core_[0-9.]+-([0-9]+\.[0-9]+\.[0-9]+[^/]*)\.jar$`)
 )
 
-// sparkVersion chooses the Spark version whose objects are made: the key, else SPARK_HOME's, else the image tag's, else
+// SparkVersion chooses the Spark version whose objects are made: the key, else SPARK_HOME's, else the image tag's, else
 // the default.
-func sparkVersion(props map[string]string, env Env) (conf.Version, error) {
+func SparkVersion(props map[string]string, env Env) (conf.Version, error) {
+	env = env.withDefaults()
 	text := props[conf.SparkVersion.Key()]
 	if text == "" {
 		text = homeVersion(env)

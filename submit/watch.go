@@ -49,6 +49,7 @@ type watcher struct {
 	log   func(slog.Level, string, string)
 	phase string
 	last  string // state text last reported
+	stuck string // obstacle last reported
 	pod   *corev1.Pod
 
 	announced bool
@@ -181,6 +182,12 @@ func (w *watcher) observe(pod *corev1.Pod) verdict {
 	if text != w.last || w.s.Stock["state-report"] {
 		w.last = text
 		w.log(slog.LevelInfo, loggerWatcher, "State changed, new state: "+text)
+	}
+	if text := obstacle(pod); text != w.stuck {
+		w.stuck = text
+		if text != "" {
+			w.log(slog.LevelWarn, loggerWatcher, text)
+		}
 	}
 	switch {
 	case pod.Status.Phase == corev1.PodSucceeded, pod.Status.Phase == corev1.PodFailed:
