@@ -112,10 +112,11 @@ func (b *build) warn(format string, args ...any) {
 	b.warnings = append(b.warnings, fmt.Sprintf(format, args...))
 }
 
-// properties is the configuration as the driver will read it.
+// properties is the configuration as the driver will read it; what only the submitter needs stays here.
 func (b *build) properties() map[string]string {
 	all := b.conf.All()
 	maps.Copy(all, b.props)
+	maps.DeleteFunc(all, func(k, _ string) bool { return strings.HasPrefix(k, "spark.kubernetes.authenticate.submission.") })
 	return all
 }
 

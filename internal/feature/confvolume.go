@@ -24,11 +24,7 @@ func confVolume(b *build) error {
 		b.warn("spark-env.sh of the configuration directory is shipped to the driver and runs there; it may override %s* settings.",
 			b.env)
 	}
-	props := b.properties()
-	maps.DeleteFunc(props, func(k, _ string) bool {
-		return strings.HasPrefix(k, "spark.kubernetes.authenticate.submission.")
-	})
-	data[propertiesFile] = PropertiesText(name, props)
+	data[propertiesFile] = PropertiesText(name, b.properties())
 	mounted := sorted(data)
 	data[namespaceKey] = b.driver.Namespace
 	cm := configMap(name, data)
