@@ -199,7 +199,9 @@ func (j *creation) podFirst(ctx context.Context) error {
 func (j *creation) createPod(ctx context.Context, gate bool) (*corev1.Pod, error) {
 	spec := j.p.driver
 	spec.Pod = spec.Pod.DeepCopy()
-	spec.Pod.Namespace = j.p.Namespace
+	if spec.Pod.Namespace != "" { // a template's
+		spec.Pod.Namespace = j.p.Namespace
+	}
 	if gate {
 		spec.Pod.Spec.SchedulingGates = append(spec.Pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: GateName})
 	}
@@ -308,39 +310,35 @@ func (j *creation) companion(ctx context.Context, obj runtime.Object, owner *met
 	return r, false, &Error{Class: classClient, Err: err, Text: fmt.Sprintf("%s exists already and is not this application's: delete it or choose another name", r)}
 }
 
-// openGate lets the scheduler have the pod.
-func (j *creation) openGate(ctx context.Context, pod *corev1.Pod) error {
-	err := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
-		i := slices.IndexFunc(pod.Spec.SchedulingGates, isOurGate)
-		if i < 0 {
-			return nil
+// openGate lets the scheduler have the pod. Gates can only go, so the list that was read is safe to write without ours; the
+// server refuses it when another gate went in between, and a fresh look helps.
+func (j *creation) openGate(ctx context.Context, pod *corev1.Pod) (err error) {
+	ref, err := kube.Ref(pod, j.p.Namespace)
+	if err != nil {
+		return err
+	}
+	for try := 0; try < 3 && hasGate(pod); try++ {
+		var gates []corev1.PodSchedulingGate // null removes the list
+		for _, g := range pod.Spec.SchedulingGates {
+			if !isOurGate(g) {
+				gates = append(gates, g)
+			}
 		}
-		path := fmt.Sprintf("/spec/schedulingGates/%d", i)
-		patch, err := json.Marshal([]map[string]any{
-			{"op": "test", "path": path + "/name", "value": GateName},
-			{"op": "remove", "path": path},
-		})
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "spec": map[string]any{"schedulingGates": gates}})
 		if err != nil {
 			return fmt.Errorf("encode a patch: %w", err)
 		}
-		ref, err := kube.Ref(pod, j.p.Namespace)
-		if err != nil {
-			return err
+		err = kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
+			return j.c.api.PatchObject(ctx, ref, types.MergePatchType, patch, nil)
+		})
+		if err == nil {
+			return nil
 		}
-		err = j.c.api.PatchObject(ctx, ref, types.JSONPatchType, patch, nil)
-		if k := kube.Kind(err); k == kube.Unknown || k == kube.Invalid {
-			// Either the answer was lost or another gate went first: look again.
-			if now, gerr := j.c.api.Pods(j.p.Namespace).Get(ctx, pod.Name, metav1.GetOptions{}); gerr == nil {
-				pod = now
-				if !hasGate(pod) {
-					return nil
-				}
-			}
+		now, gerr := j.c.api.Pods(j.p.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		if k := kube.Kind(err); gerr != nil || k != kube.Unknown && k != kube.Invalid || try == 2 {
+			return apiError("removing the scheduling gate of the driver pod "+j.p.Namespace+"/"+j.p.PodName, err)
 		}
-		return err
-	})
-	if err != nil {
-		return apiError("removing the scheduling gate of the driver pod "+j.p.Namespace+"/"+j.p.PodName, err)
+		pod = now
 	}
 	return nil
 }

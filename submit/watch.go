@@ -37,9 +37,9 @@ func (c *Client) Watch(ctx context.Context, s Submission) (Result, error) {
 
 // ReportDeployed logs what stock logs instead of waiting.
 func (c *Client) ReportDeployed(s Submission) {
-	c.logLine(slog.LevelInfo, "LoggingPodStatusWatcherImpl", fmt.Sprintf("Deployed Spark application %s with application ID %s and submission ID %s into Kubernetes",
+	c.logLine(slog.LevelInfo, loggerClient, fmt.Sprintf("Deployed Spark application %s with application ID %s and submission ID %s into Kubernetes",
 		s.AppName, s.AppID, s.ID()))
-	c.logLine(slog.LevelInfo, "LoggingPodStatusWatcherImpl", "pod name: "+s.PodName)
+	c.logLine(slog.LevelInfo, loggerClient, "pod name: "+s.PodName)
 }
 
 // watcher waits for one driver pod. All its state belongs to the goroutine of run.
