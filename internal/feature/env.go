@@ -215,9 +215,9 @@ func SplitCommand(s string) []string {
 			escaped = true
 		case quote != 0 && r == quote:
 			quote = 0
-		case quote == 0 && (r == '\'' || r == '"'):
+		case quote == 0 && strings.ContainsRune(`'"`, r):
 			quote, inWord = r, true
-		case quote == 0 && (r == ' ' || r == '\t' || r == '\n' || r == '\r' || r == '\f' || r == '\v'):
+		case quote == 0 && strings.ContainsRune(" \t\n\r\f\v", r):
 			if inWord {
 				words = append(words, word.String())
 				word.Reset()

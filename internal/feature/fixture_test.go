@@ -147,7 +147,7 @@ func trees(t *testing.T, objects []runtime.Object) []map[string]any {
 	t.Helper()
 	var out []map[string]any
 	for _, o := range objects {
-		text, err := json.Marshal(o)
+		text, err := sparkpod.RenderObject(o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -104,13 +104,26 @@ func (b *build) claim(v *volume, index int) error {
 	if !hasClass || !hasSize {
 		return nil
 	}
-	storage, err := quantity(b.roleData.volumes+v.id()+".options.sizeLimit", size)
+	claim, err := b.newClaim(*v, name, class, size)
 	if err != nil {
 		return err
 	}
+	if b.executor != nil {
+		b.claims = append(b.claims, claim)
+	} else {
+		b.objects = append(b.objects, claim)
+	}
+	return nil
+}
+
+func (b *build) newClaim(v volume, name, class, size string) (*corev1.PersistentVolumeClaim, error) {
+	storage, err := quantity(b.roleData.volumes+v.id()+".options.sizeLimit", size)
+	if err != nil {
+		return nil, err
+	}
 	mode := corev1.ReadWriteOncePod
 	if legacy, err := conf.LegacyReadWriteOnce.Get(b.conf); err != nil {
-		return err
+		return nil, err
 	} else if legacy {
 		mode = corev1.ReadWriteOnce
 	}
@@ -127,12 +140,7 @@ func (b *build) claim(v *volume, index int) error {
 	put(&claim.Annotations, v.annotations)
 	put(&claim.Labels, v.labels)
 	put(&claim.Labels, map[string]string{sparkpod.LabelAppSelector: b.appID})
-	if b.executor != nil {
-		b.claims = append(b.claims, claim)
-	} else {
-		b.objects = append(b.objects, claim)
-	}
-	return nil
+	return claim, nil
 }
 
 // volume is one volume of a family.

@@ -82,6 +82,20 @@ func Render(pod *corev1.Pod, rest Rest) ([]byte, error) {
 	return body, nil
 }
 
+// RenderObject returns the JSON body of an object that goes with a pod, without the status that a typed object always has.
+func RenderObject(object any) ([]byte, error) {
+	body, err := json.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("a %T cannot be written as JSON: %w", object, err)
+	}
+	tree, err := decodeTree(body)
+	if err != nil {
+		return nil, fmt.Errorf("a %T cannot be written as JSON: %w", object, err)
+	}
+	delete(tree, "status")
+	return json.Marshal(tree)
+}
+
 // decodeTree reads JSON keeping numbers as they are written.
 func decodeTree(body []byte) (map[string]any, error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -186,40 +200,59 @@ func sameQuantity(a, b string) bool {
 func difference(whole, known any) any {
 	switch w := whole.(type) {
 	case map[string]any:
-		k, ok := known.(map[string]any)
-		if !ok {
-			return nil
-		}
-		out := map[string]any{}
-		for key, v := range w {
-			if have, ok := k[key]; ok {
-				if d := difference(v, have); d != nil {
-					out[key] = d
-				}
-			} else if l, isList := v.([]any); v != nil && (!isList || len(l) > 0) {
-				out[key] = v
-			}
-		}
-		if len(out) > 0 {
-			return out
-		}
+		return mapDifference(w, known)
 	case []any:
-		k, _ := known.([]any)
-		out := elements{}
-		for i, v := range w {
-			if i < len(k) {
-				if d := difference(v, k[i]); d != nil {
-					out[i] = d
-				}
-			}
-		}
-		if len(out) > 0 {
-			return out
-		}
+		return listDifference(w, known)
 	case string:
 		if w != known {
 			return w
 		}
 	}
 	return nil
+}
+
+func mapDifference(whole map[string]any, known any) any {
+	k, ok := known.(map[string]any)
+	if !ok {
+		return nil
+	}
+	out := map[string]any{}
+	for key, v := range whole {
+		if have, ok := k[key]; !ok {
+			if v != nil && sizeOfList(v) != 0 {
+				out[key] = v
+			}
+		} else if d := difference(v, have); d != nil {
+			out[key] = d
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// sizeOfList returns the length of a list, -1 for anything else.
+func sizeOfList(v any) int {
+	if l, ok := v.([]any); ok {
+		return len(l)
+	}
+	return -1
+}
+
+func listDifference(whole []any, known any) any {
+	k, _ := known.([]any)
+	out := elements{}
+	for i, v := range whole {
+		if i >= len(k) {
+			break
+		}
+		if d := difference(v, k[i]); d != nil {
+			out[i] = d
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
 }
