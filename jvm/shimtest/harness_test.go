@@ -129,19 +129,37 @@ func start(t *testing.T, a app) *running {
 	for key, value := range conf {
 		args = append(args, "--conf", key+"="+value)
 	}
-	program, err := filepath.Abs(a.program[0])
-	if _, statErr := os.Stat(program); err != nil || statErr != nil {
-		program, err = filepath.Abs(filepath.Join("testdata", a.program[0]))
+	args = append(append(append(args, a.args...), program(t, a.program[0])), a.program[1:]...)
+	return launchIn(t, dir, a.version, a.script, filepath.Join(home, "bin", "spark-submit"), args...)
+}
+
+// program finds an application: a path, or a file in testdata.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	if filepath.IsAbs(name) {
+		return name
 	}
+	path, err := filepath.Abs(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	args = append(append(append(args, a.args...), program), a.program[1:]...)
+	return path
+}
+
+// launch runs a program as a driver of this version, in a folder of its own.
+func launch(t *testing.T, version, script, name string, args ...string) *running {
+	t.Helper()
+	return launchIn(t, t.TempDir(), version, script, name, args...)
+}
+
+func launchIn(t *testing.T, dir, version, script, name string, args ...string) *running {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	r := &running{t: t, dir: dir, output: &bytes.Buffer{}, cancel: cancel}
-	r.cmd = exec.CommandContext(ctx, filepath.Join(home, "bin", "spark-submit"), args...)
-	r.cmd.Env = append(os.Environ(), "SPARK_HOME="+home, "SPARK_LOCAL_IP=127.0.0.1", "FAKE_DIR="+dir, "FAKE_SCRIPT="+a.script,
-		"FAKE_ENTRYPOINT="+filepath.Join(made.jvm, "image", "entrypoint.sh"))
+	r.cmd = exec.CommandContext(ctx, name, args...)
+	r.cmd.Env = append(os.Environ(), "SPARK_HOME="+made.homes[version], "SPARK_LOCAL_IP=127.0.0.1", "FAKE_DIR="+dir,
+		"FAKE_SCRIPT="+script, "FAKE_ENTRYPOINT="+filepath.Join(made.jvm, "image", "entrypoint.sh"),
+		"SPARK_DRIVER_BIND_ADDRESS=127.0.0.1")
 	r.cmd.Dir = dir
 	r.cmd.Stdout, r.cmd.Stderr = r.output, r.output
 	r.cmd.WaitDelay = 5 * time.Second

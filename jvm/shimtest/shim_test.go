@@ -114,6 +114,41 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// A manager that cannot be kept alive ends the application.
+func TestGiveUp(t *testing.T) {
+	t.Parallel()
+	r := start(t, app{script: "die-at-resume", program: []string{"rounds.py", "never"}})
+	if err := syscall.Kill(r.await("session.start", 1).PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if code := r.wait(); code != 1 {
+		t.Errorf("exit code %d, not 1", code)
+	}
+	r.expect("kubespark-manager cannot be kept running (the last one ended with exit code 2")
+	r.expect("told to die again")
+	if n := r.count("session.open"); n != 11 {
+		t.Errorf("%d children were started, not 11", n)
+	}
+}
+
+// The image's entry point starts a driver as bin/spark-submit would, by the pod's properties file.
+func TestEntryPoint(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "spark.properties")
+	text := "spark.master=k8s\\://https\\://127.0.0.1\\:1\nspark.driver.host=127.0.0.1\nspark.ui.enabled=false\n" +
+		"spark.driver.memory=555m\nspark.driver.defaultExtraClassPath=" + made.jar + "\n" +
+		"spark.driver.extraJavaOptions=-Dmy.opt\\=\"a b\"\nspark.submit.deployMode=cluster\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := launch(t, base, "", filepath.Join(made.jvm, "image", "entrypoint.sh"), "driver", "--properties-file", file,
+		program(t, "options.py"), "x  y")
+	if code := r.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	r.expect("option is a b, memory is 555m, bind address is 127.0.0.1, argument is x  y")
+}
+
 // The parent-death signal is tied to the thread that forked: it must not be the one that made the SparkContext.
 func TestContextOnThreadThatEnds(t *testing.T) {
 	t.Parallel()

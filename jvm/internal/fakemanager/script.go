@@ -14,13 +14,13 @@ import (
 //
 //	open-error=CODE   answer session.open with this error
 //	die-at-open       end before the first answer
+//	die-at-resume     end before the first answer if another child was there before
 //	start-error       answer session.start with an error
 //	exit=CODE         ask for the driver's end with this code after the start
 //	deny              refuse the second executor before it registers, and ask the same for the first after it has
 //	no-ack            never acknowledge a command
 //	die-at-stop       end instead of answering the first session.stop
 //	remove            report executor 1 as ended as soon as it is registered, twice
-//	silent            stop answering after the start
 
 type openParams struct {
 	AppID  string            `json:"appId"`
@@ -61,6 +61,9 @@ func (f *fake) handleOpen(m Message) error {
 	}
 	if _, ok := f.script["die-at-open"]; ok {
 		return fmt.Errorf("told to die")
+	}
+	if _, ok := f.script["die-at-resume"]; ok && f.open.Resume != nil {
+		return fmt.Errorf("told to die again")
 	}
 	if code, ok := f.script["open-error"]; ok {
 		n, err := strconv.Atoi(code)

@@ -2,7 +2,7 @@ package org.apache.spark.kubespark
 
 import scala.util.control.NonFatal
 
-import org.apache.spark.{SparkConf, SparkContext, SparkException, SparkMasterRegex}
+import org.apache.spark.{SparkConf, SparkContext, SparkMasterRegex}
 import org.apache.spark.deploy.k8s.Config.KUBERNETES_DRIVER_MASTER_URL
 import org.apache.spark.internal.config.TASK_MAX_FAILURES
 import org.apache.spark.scheduler.{SchedulerBackend, TaskScheduler, TaskSchedulerImpl}
@@ -84,4 +84,4 @@ private[spark] object BackendFactory {
 private[spark] class CannotRunHere(reason: String) extends Exception(reason)
 
 /** The manager refused to go on; the text is its own, one sentence for the user. */
-private[spark] class SessionRefused(text: String) extends SparkException(text)
+private[spark] class SessionRefused(text: String) extends Exception(text)

@@ -17,9 +17,9 @@ private[spark] object DriverLog {
     level match {
       case "ERROR" => log.error(text)
       case "WARN" => log.warn(text)
+      case "INFO" => log.info(text)
       case "DEBUG" => log.debug(text)
-      case "TRACE" => log.trace(text)
-      case _ => log.info(text)
+      case _ => log.trace(text)
     }
   }
 }

@@ -7,6 +7,8 @@ import scala.collection.mutable
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
+import org.apache.spark.SparkException
+
 /** What the keeper asks the session for. */
 private[spark] trait KeeperScript extends RequestHandler {
   /** The parameters of `session.open`; with the resumed state after the first start. */
@@ -63,21 +65,26 @@ private[spark] final class ManagerKeeper(binary: ManagerBinary, script: KeeperSc
     stopping = true
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis + GraceMillis)
     var answer: Option[JsonNode] = None
-    var left = millis + GraceMillis
-    while (answer.isEmpty && left > 0) {
-      answering(deadline).foreach { child =>
-        val time = math.max(left - GraceMillis, 1000)
-        val call = child.peer.call("session.stop", Json.obj().put("deadlineMs", time))
-        try answer = Some(call.get(left, TimeUnit.MILLISECONDS)) catch {
-          case e: ExecutionException if e.getCause.isInstanceOf[RpcError] => throw e.getCause
-          case e: ExecutionException => forget(child)
-            log.info(s"kubespark-manager (pid ${child.pid}) ended while it cleaned up: ${e.getCause.getMessage}.")
-          case _: TimeoutException =>
-        }
+    var hopeless = false
+    while (answer.isEmpty && !hopeless) {
+      answering(deadline) match {
+        case None => hopeless = true
+        case Some(child) =>
+          val left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime())
+          try answer = Some(cleanUp(child, left)) catch {
+            case e: RpcClosed =>
+              forget(child)
+              log.info(s"kubespark-manager (pid ${child.pid}) ended while it cleaned up: ${e.getMessage}.")
+            case _: TimeoutException => hopeless = true
+          }
       }
-      left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime())
     }
     answer
+  }
+
+  private def cleanUp(child: ManagerProcess, left: Long): JsonNode = {
+    val call = child.peer.call("session.stop", Json.obj().put("deadlineMs", math.max(left - GraceMillis, 0L)))
+    try call.get(left, TimeUnit.MILLISECONDS) catch { case e: ExecutionException => throw e.getCause }
   }
 
   /** Ends the child, whatever it does, and the threads. */
@@ -92,8 +99,12 @@ private[spark] final class ManagerKeeper(binary: ManagerBinary, script: KeeperSc
 
   private def await[T](answer: CompletableFuture[T], what: String): T =
     try answer.get(AnswerSeconds + 10, TimeUnit.SECONDS) catch {
-      case e: ExecutionException => throw e.getCause
-      case _: TimeoutException => throw new SessionRefused(s"kubespark-manager did not $what within $AnswerSeconds seconds")
+      case e: ExecutionException => e.getCause match {
+        case refused: SessionRefused => throw new SparkException(refused.getMessage)
+        case other => throw other
+      }
+      case _: TimeoutException =>
+        throw new SparkException(s"kubespark-manager did not $what within $AnswerSeconds seconds")
     }
 
   private def keep(): Unit = {
@@ -171,7 +182,7 @@ private[spark] final class ManagerKeeper(binary: ManagerBinary, script: KeeperSc
     while (!startWanted.isDone && child.isAlive) {
       try startWanted.get(1, TimeUnit.SECONDS) catch { case _: TimeoutException => }
     }
-    if (isClosing || !child.isAlive) return None
+    if (isClosing || !child.isAlive || started.isCompletedExceptionally) return None
     try call(child, "session.start", script.startParams()) catch {
       case e: RpcError if !started.isDone =>
         // This child stays for session.stop: it knows what it has made.

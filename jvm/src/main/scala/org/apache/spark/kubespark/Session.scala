@@ -40,7 +40,7 @@ private[spark] final class Session(val settings: Settings, conf: SparkConf) exte
 
   def open(): Unit = {
     val answer = keeper.open()
-    DriverLog.clusterManager.info(s"kubespark-manager ${answer.path("managerVersion").asText()} " +
+    DriverLog.clusterManager.debug(s"kubespark-manager ${answer.path("managerVersion").asText()} " +
       s"(pid ${answer.path("pid").asLong()}) makes the executors of ${settings.appId}.")
   }
 
