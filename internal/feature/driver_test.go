@@ -117,13 +117,13 @@ func TestDriverPod(t *testing.T) {
 
 func TestHadoopAndKerberos(t *testing.T) {
 	dir := func(in *DriverInput) {
-		in.Files = memFiles{"/hc/core-site.xml": "C", "/hc/hdfs-site.xml": "H", "/hc/sub/x": "X", "/x/krb5.conf": "K", "/x/my.cnf": "K", "/x/k.kt": "T", "/tokens": "D"}
+		in.Files = memFiles{"/hc/core-site.xml": "<c/>", "/hc/hdfs-site.xml": "H", "/hc/sub/x": "X", "/x/krb5.conf": "K", "/x/my.cnf": "K", "/x/k.kt": "T", "/tokens": "D"}
 	}
 	const krb = "spark.kubernetes.kerberos."
 	runCases(t, []podCase{
 		{name: "P060 named ConfigMap", role: drv, conf: kv{"spark.kubernetes.hadoop.configMapName": "hcm"}, want: kv{"s|volumes|=hadoop-properties|configMap": `{"name":"hcm"}`,
 			"c|volumeMounts|=hadoop-properties|mountPath": "/opt/hadoop/conf", "c|env|=HADOOP_CONF_DIR|value": "/opt/hadoop/conf", "p|spark.kubernetes.executor.hadoopConfigMapName": "hcm", "kinds": "Service,ConfigMap"}},
-		{name: "P061 directory", role: drv, driver: dir, env: kv{"HADOOP_CONF_DIR": "/hc"}, want: kv{"o|ConfigMap|metadata|name": "prefix-U-hadoop-config", "o|ConfigMap|data": `{"core-site.xml":"C","hdfs-site.xml":"H"}`, "o|ConfigMap|immutable": "true",
+		{name: "P061 directory", role: drv, driver: dir, env: kv{"HADOOP_CONF_DIR": "/hc"}, want: kv{"o|ConfigMap|metadata|name": "prefix-U-hadoop-config", "o|ConfigMap|data": `{"core-site.xml":"\u003cc/\u003e","hdfs-site.xml":"H"}`, "o|ConfigMap|immutable": "true",
 			"s|volumes|=hadoop-properties|configMap|items": `[{"key":"core-site.xml","path":"core-site.xml"},{"key":"hdfs-site.xml","path":"hdfs-site.xml"}]`, "p|spark.kubernetes.executor.hadoopConfigMapName": "prefix-U-hadoop-config"}},
 		{name: "P062 both", role: drv, driver: dir, env: kv{"HADOOP_CONF_DIR": "/hc"}, conf: kv{"spark.kubernetes.hadoop.configMapName": "hcm"},
 			err: "requirement failed: Do not specify both the `HADOOP_CONF_DIR` in your ENV and the ConfigMap as the creation of an additional ConfigMap, when one is already specified is extraneous"},
@@ -139,6 +139,10 @@ func TestHadoopAndKerberos(t *testing.T) {
 			"c|env|=HADOOP_TOKEN_FILE_LOCATION|value": "/mnt/secrets/hadoop-credentials/ik", "kinds": "Service,ConfigMap"}},
 		{name: "P069 token file", role: drv, driver: dir, env: kv{"HADOOP_TOKEN_FILE_LOCATION": "/tokens"}, want: kv{"o|Secret|metadata|name": "prefix-U-delegation-tokens", "o|Secret|data": `{"hadoop-tokens":"RA=="}`,
 			"c|env|=HADOOP_TOKEN_FILE_LOCATION|value": "/mnt/secrets/hadoop-credentials/hadoop-tokens"}},
+		{name: "H6 Kerberos without a way to log in", role: drv, env: kv{"HADOOP_CONF_DIR": "/k"}, errHas: "Kerberos tokens cannot be obtained by native submission",
+			driver: func(in *DriverInput) {
+				in.Files = memFiles{"/k/core-site.xml": "<configuration><property><name>hadoop.security.authentication</name><value> kerberos</value></property></configuration>"}
+			}},
 		{name: "H3 principal alone", role: drv, conf: kv{"spark.kerberos.principal": "p"}, err: "requirement failed: If a Kerberos principal is specified you must also specify a Kerberos keytab"},
 		{name: "H3 keytab alone", role: drv, conf: kv{"spark.kerberos.keytab": "/k"}, err: "requirement failed: If a Kerberos keytab is specified you must also specify a Kerberos principal"},
 		{name: "H4 token name alone", role: drv, conf: kv{krb + "tokenSecret.name": "ts"}, errHas: "you must also specify the item-key where the data is stored"},

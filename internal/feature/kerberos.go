@@ -1,6 +1,7 @@
 package feature
 
 import (
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"path"
@@ -125,8 +126,11 @@ func tokens(b *build, k kerberosConf) error {
 	name, item := k.tokenSecret, k.tokenKey
 	if name == "" {
 		file, ok := b.driver.Env(tokenFileEnv)
-		if !ok || file == "" || k.keytab != "" {
+		if k.keytab != "" {
 			return nil
+		}
+		if !ok || file == "" {
+			return checkLogin(b)
 		}
 		content, err := b.readFile(tokenFileEnv, file)
 		if err != nil {
@@ -138,5 +142,33 @@ func tokens(b *build, k kerberosConf) error {
 	b.addVolume("hadoop-secret", corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}})
 	b.addMount("hadoop-secret", tokenDir)
 	b.addEnv(tokenFileEnv, tokenDir+"/"+item)
+	return nil
+}
+
+// checkLogin refuses a cluster that wants Kerberos when there is nothing to log in with: only a JVM gets tokens itself.
+func checkLogin(b *build) error {
+	dir, ok := b.driver.Env(hadoopConfEnv)
+	if !ok || b.driver.Files == nil {
+		return nil
+	}
+	content, err := b.driver.Files.ReadFile(dir + "/core-site.xml")
+	if err != nil {
+		return nil //nolint:nilerr // without the file Hadoop's default applies: no security
+	}
+	var site struct {
+		Properties []struct {
+			Name  string `xml:"name"`
+			Value string `xml:"value"`
+		} `xml:"property"`
+	}
+	if err := xml.Unmarshal(content, &site); err != nil {
+		return fmt.Errorf("%s/core-site.xml cannot be parsed: %w", dir, err)
+	}
+	for _, p := range site.Properties {
+		if strings.TrimSpace(p.Name) == "hadoop.security.authentication" && strings.EqualFold(strings.TrimSpace(p.Value), "kerberos") {
+			return errors.New("Kerberos tokens cannot be obtained by native submission; give --keytab/--principal, " + //nolint:revive,staticcheck // the name comes first
+				"spark.kubernetes.kerberos.tokenSecret.* or HADOOP_TOKEN_FILE_LOCATION")
+		}
+	}
 	return nil
 }

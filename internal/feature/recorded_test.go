@@ -108,6 +108,7 @@ func compareDriver(t *testing.T, r recording) {
 	got := decode(t, body)
 	inNamespace(got)
 	same(t, "pod", r.Pod, got)
+	sameOrder(t, r.conf(t), &driverRole, r.Pod, got)
 	delete(spec.Properties, stockKey)
 	same(t, "properties", r.Properties, spec.Properties)
 	var ours []map[string]any
@@ -159,6 +160,7 @@ func compareExecutors(t *testing.T, r recording) {
 			pod["spec"].(map[string]any)["serviceAccount"] = got["spec"].(map[string]any)["serviceAccount"]
 		}
 		same(t, "pod", pod, got)
+		sameOrder(t, c, &executorRole, pod, got)
 		for i, claim := range spec.Claims {
 			text, err := sparkpod.RenderObject(claim)
 			if err != nil {
@@ -207,6 +209,33 @@ func same(t *testing.T, what string, want, got any) {
 	t.Helper()
 	if d := gocmp.Diff(normal(want, ""), normal(got, "")); d != "" {
 		t.Errorf("%s (-stock +ours):\n%s", what, d)
+	}
+}
+
+// sameOrder compares the order of env, mounts and volumes, without those entries whose order is a hash order in stock.
+func sameOrder(t *testing.T, c *conf.Conf, role *roleData, want, got map[string]any) {
+	t.Helper()
+	hashed := func(name string) bool {
+		if strings.HasPrefix(name, "SPARK_JAVA_OPT_") || strings.HasSuffix(name, "-volume") && !strings.HasPrefix(name, "pod-template") {
+			return true
+		}
+		for k := range c.Family(role.volumes) {
+			if strings.Split(k, ".")[1] == name {
+				return true
+			}
+		}
+		_, env := c.Lookup(role.env + name)
+		_, ref := c.Lookup(role.secretKeyRefs + name)
+		return env || ref
+	}
+	order := func(pod map[string]any, path string) []string {
+		names := strings.Split(result{pod: pod}.at(path), ",")
+		return slices.DeleteFunc(names, hashed)
+	}
+	for _, path := range []string{"c|env|*name", "c|volumeMounts|*name", "s|volumes|*name"} {
+		if d := gocmp.Diff(order(want, path), order(got, path)); d != "" {
+			t.Errorf("order of %s (-stock +ours):\n%s", path, d)
+		}
 	}
 }
 
