@@ -80,7 +80,7 @@ func serve(ctx context.Context, in io.Reader, out, stderr io.Writer, env executo
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	logs := bridge.NewLogHandler(stderr)
-	klog.SetSlogLogger(slog.New(logs))
+	klog.SetSlogLogger(slog.New(logs.AtLeast(slog.LevelWarn)))
 	env.Log = lines(logs)
 	warn := func(text string) { env.Log("WARN", bridgeLogger, text) }
 	server := bridge.Serve(ctx, in, out, func(s *bridge.Server) bridge.Session {

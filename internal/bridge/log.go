@@ -19,18 +19,28 @@ type LogHandler struct {
 	target *atomic.Pointer[Server]
 	logger string
 	attrs  []slog.Attr
+	least  slog.Level
 }
 
 // NewLogHandler makes a handler that writes to early until Attach.
 func NewLogHandler(early io.Writer) *LogHandler {
-	return &LogHandler{early: early, target: &atomic.Pointer[Server]{}, logger: "org.apache.spark.scheduler.cluster.k8s.KubernetesClusterManager"}
+	return &LogHandler{early: early, target: &atomic.Pointer[Server]{}, least: slog.LevelDebug,
+		logger: "org.apache.spark.scheduler.cluster.k8s.KubernetesClusterManager"}
 }
 
 // Attach sends the following records to the shim.
 func (h *LogHandler) Attach(s *Server) { h.target.Store(s) }
 
-// Enabled passes everything: the driver's log settings choose.
-func (h *LogHandler) Enabled(context.Context, slog.Level) bool { return true }
+// AtLeast returns a handler that drops what is below a level. Client libraries need it: their debug lines have whole
+// requests, secrets included.
+func (h *LogHandler) AtLeast(level slog.Level) *LogHandler {
+	n := *h
+	n.least = level
+	return &n
+}
+
+// Enabled passes everything from the handler's level on: the driver's log settings choose.
+func (h *LogHandler) Enabled(_ context.Context, level slog.Level) bool { return level >= h.least }
 
 // WithAttrs keeps attributes; LoggerKey names the logger.
 func (h *LogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {

@@ -148,12 +148,17 @@ func (m *Manager) answered(o allocator.Outcome) {
 
 // fatal ends the application: nothing that can still happen would heal the error.
 func (m *Manager) fatal(text string) {
-	if m.phase != running {
+	m.exit(1, allocatorLogger, text)
+}
+
+// exit ends the driver's JVM, once.
+func (m *Manager) exit(code int, logger, text string) {
+	if m.phase != running || m.exited {
 		return
 	}
-	m.gate = false
-	m.log("ERROR", allocatorLogger, text)
-	m.driver.Exit(1, text)
+	m.exited, m.gate = true, false
+	m.log("ERROR", logger, text)
+	m.driver.Exit(code, text)
 }
 
 func (m *Manager) attempt(ctx context.Context, c creation, look bool) allocator.Outcome {

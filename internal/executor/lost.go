@@ -61,10 +61,7 @@ func (m *Manager) carryOut(d lifecycle.Decision) {
 		m.verifyMissing(d.Missing)
 	}
 	if d.Exit {
-		text := fmt.Sprintf("Max number of executor failures (%d) reached", m.set.lifecycle.MaxFailures)
-		m.log("ERROR", lifecycleLogger, text)
-		m.gate = false
-		m.driver.Exit(11, text)
+		m.exit(11, lifecycleLogger, fmt.Sprintf("Max number of executor failures (%d) reached", m.set.lifecycle.MaxFailures))
 	}
 }
 

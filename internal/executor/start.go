@@ -238,7 +238,7 @@ func (m *Manager) awaitDriver() {
 				}
 			}
 			m.post(func() {
-				m.gate, m.ready, m.dirty = m.gate || said, ready, true
+				m.gate, m.ready, m.dirty = (m.gate || said) && !m.exited, ready, true
 			})
 			if ready {
 				return

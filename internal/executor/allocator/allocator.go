@@ -20,6 +20,7 @@ type Allocator struct {
 	creates map[int64]*create // posted, not yet seen
 	denials map[int64]*denial // excess pods on their way out: A9
 	ours    snapshot.IDSet    // ever denied
+	kept    snapshot.IDSet    // registered before they could be denied: never chosen again
 	brakes  map[int]*brake
 	rounds  map[int]time.Time // start of the last creating round
 	slow    map[int64]time.Time
@@ -110,7 +111,7 @@ func (a *Allocator) Answer(o Outcome, now time.Time) (log []Line, fatal string) 
 	b := a.brake(c.profile)
 	switch o.Kind {
 	case Created:
-		b.step, b.skips, b.until, b.warned = 0, 0, time.Time{}, time.Time{}
+		b.succeeded(o)
 		a.anyCreated, a.refusals = true, 0
 		delete(a.creates, o.ID)
 		return nil, ""
@@ -166,6 +167,7 @@ func (a *Allocator) Denied(ids, registered []int64, now time.Time) {
 		if slices.Contains(registered, id) {
 			delete(a.denials, id)
 			a.ours.Remove(id)
+			a.kept.Add(id)
 			continue
 		}
 		d.answered, d.next = true, now

@@ -59,6 +59,14 @@ func (b *brake) failed(o Outcome, now time.Time) {
 	b.raised, b.until = now, now.Add(wait)
 }
 
+// succeeded ends the back-off, unless the create was sent before the refusal that began it.
+func (b *brake) succeeded(o Outcome) {
+	b.skips = 0
+	if b.step > 0 && o.Sent.After(b.raised) {
+		b.step, b.until, b.warned = 0, time.Time{}, time.Time{}
+	}
+}
+
 // startFailure delays the next create after executors that ended before they registered, from the fourth in a row on.
 func (b *brake) startFailure(now time.Time) {
 	if b.startFails++; b.startFails > 3 {

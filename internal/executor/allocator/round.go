@@ -124,7 +124,7 @@ func (a *Allocator) count(act *Actions, store *snapshot.Store, view View) []*tal
 		if a.denials[p.ID] != nil {
 			continue
 		}
-		known := view.Known(p.ID)
+		known := view.Known(p.ID) || (a.kept.Has(p.ID) && !p.Deleting)
 		if p.Deleting && !known {
 			continue
 		}
@@ -245,7 +245,11 @@ func (a *Allocator) want(act *Actions, tallies []*tally, outstanding int, now ti
 		if n <= 0 {
 			continue
 		}
-		act.logf("INFO", fmt.Sprintf("Going to request %d executors from Kubernetes for ResourceProfile Id: %d, target: %d, "+
+		level := "INFO"
+		if a.brake(t.profile).step > 0 {
+			level = "DEBUG" // the refusal was said, and how long the pause is
+		}
+		act.logf(level, fmt.Sprintf("Going to request %d executors from Kubernetes for ResourceProfile Id: %d, target: %d, "+
 			"known: %d, sharedSlotFromPendingPods: %d.", n, t.profile, a.targets[t.profile], known, share))
 		a.queued[t.profile] += n
 		a.rounds[t.profile] = now

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -53,20 +52,27 @@ func (c *Client) app() labels.Set { return labels.Set{sparkpod.LabelAppSelector:
 
 // CreatePod posts a pod, given as JSON, and returns the server's record of it.
 func (c *Client) CreatePod(ctx context.Context, body []byte) (*snapshot.Wire, error) {
-	raw, err := c.core.Post().Namespace(c.namespace).Resource("pods").Param("fieldManager", kube.FieldManager).
-		SetHeader("Content-Type", "application/json").Body(body).MaxRetries(0).Do(ctx).Raw()
-	return wire(raw, err)
+	return wire(c.core.Post().Namespace(c.namespace).Resource("pods").Param("fieldManager", kube.FieldManager).
+		SetHeader("Content-Type", "application/json").Body(body).MaxRetries(0).Do(ctx))
 }
 
 // GetPod reads a pod by name.
 func (c *Client) GetPod(ctx context.Context, name string) (*snapshot.Wire, error) {
-	raw, err := c.core.Get().Namespace(c.namespace).Resource("pods").Name(name).MaxRetries(0).Do(ctx).Raw()
-	return wire(raw, err)
+	return wire(c.core.Get().Namespace(c.namespace).Resource("pods").Name(name).MaxRetries(0).Do(ctx))
 }
 
-func wire(raw []byte, err error) (*snapshot.Wire, error) {
+// bytes returns the answer's body. Error, unlike Raw, has the server's own words.
+func bytes(r rest.Result) ([]byte, error) {
+	if err := r.Error(); err != nil {
+		return nil, err
+	}
+	return r.Raw()
+}
+
+func wire(r rest.Result) (*snapshot.Wire, error) {
+	raw, err := bytes(r)
 	if err != nil {
-		return nil, serverError(raw, err)
+		return nil, err
 	}
 	w := &snapshot.Wire{}
 	if err := json.Unmarshal(raw, w); err != nil {
@@ -161,10 +167,10 @@ func (c *Client) deleteEach(ctx context.Context, f Family, opts metav1.DeleteOpt
 
 // Names lists the names of a family's objects that are not being deleted.
 func (c *Client) Names(ctx context.Context, f Family) ([]string, error) {
-	raw, err := c.core.Get().Namespace(c.namespace).Resource(string(f)).Param("labelSelector", c.selector(f)).
-		MaxRetries(0).Do(ctx).Raw()
+	raw, err := bytes(c.core.Get().Namespace(c.namespace).Resource(string(f)).Param("labelSelector", c.selector(f)).
+		MaxRetries(0).Do(ctx))
 	if err != nil {
-		return nil, serverError(raw, err)
+		return nil, err
 	}
 	var list struct {
 		Items []struct {
@@ -310,12 +316,4 @@ func statusError(raw []byte) error {
 		return ErrExpired
 	}
 	return fmt.Errorf("the API server ended the watch: %s", s.Message)
-}
-
-// serverError adds the server's own words to an error when client-go could not read them.
-func serverError(raw []byte, err error) error {
-	if text := strings.TrimSpace(string(raw)); text != "" && !json.Valid(raw) {
-		return fmt.Errorf("%w (%s)", err, text)
-	}
-	return err
 }

@@ -1,0 +1,370 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kubespark/kubespark/internal/executor"
+	"github.com/kubespark/kubespark/internal/kube"
+	"github.com/kubespark/kubespark/internal/kubetest"
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+// spark is the driver's side of the bridge as the shim has it: executor table, reserved ids, deny set, journal of commands
+// and what was reported. It outlives the managers that speak with it.
+type spark struct {
+	t      testing.TB
+	server *kubetest.Server
+	conf   map[string]string
+
+	mu       sync.Mutex
+	pipe     io.WriteCloser // to the manager
+	nextReq  int
+	waiting  map[int]chan object
+	next     int // first executor id never reserved
+	known    map[string]int64
+	denied   map[string]bool
+	removed  []object // params of executor.remove
+	failures []int64
+	totals   map[string]int
+	exits    []object
+	log      []string
+	journal  map[int]object
+	seq      int
+	starts   int
+	ended    chan struct{} // of the manager now running
+	noReg    bool
+}
+
+const (
+	appID  = "spark-app-id"
+	prefix = "pi-0123"
+	ns     = "default"
+)
+
+func newSpark(t testing.TB, conf map[string]string) *spark {
+	s := &spark{t: t, server: kubetest.New(), waiting: map[int]chan object{}, next: 1, known: map[string]int64{},
+		denied: map[string]bool{}, totals: map[string]int{}, journal: map[int]object{}}
+	s.conf = map[string]string{"spark.app.name": "pi", "spark.app.id": appID, "spark.kubernetes.container.image": "spark:4.2.0",
+		"spark.kubernetes.namespace": ns, "spark.kubernetes.driver.pod.name": "driver", "spark.driver.host": "driver-svc",
+		"spark.driver.port": "7078"}
+	maps.Copy(s.conf, conf)
+	s.server.Put("pods", object{"kind": "Pod", "apiVersion": "v1",
+		"metadata": object{"name": "driver", "namespace": ns, "labels": object{"spark-app-selector": appID, "spark-role": "driver"}},
+		"status":   object{"phase": "Running", "conditions": []any{object{"type": "Ready", "status": "True"}}}})
+	return s
+}
+
+// kubelet gives the executor pods a life: they run after a while and register.
+func (s *spark) kubelet(start, stop time.Duration) *kubetest.Kubelet {
+	k := &kubetest.Kubelet{Server: s.server, Start: start, Stop: stop, Runs: func(pod kubetest.Object) {
+		id := kubetest.Labels(pod)["spark-exec-id"]
+		s.mu.Lock()
+		refuse := s.denied[id] || s.noReg
+		if !refuse {
+			s.known[id] = time.Now().UnixMilli()
+		}
+		s.mu.Unlock()
+		if !refuse {
+			s.notify("executor.registered", object{"id": id, "host": "h", "profile": 0, "registeredAt": time.Now().UnixMilli()})
+		}
+	}}
+	k.Attach()
+	return k
+}
+
+// launch starts a manager in this process and opens and starts the session.
+func (s *spark) launch(target int) {
+	s.t.Helper()
+	toManager, out := io.Pipe()
+	in, fromManager := io.Pipe()
+	ended := make(chan struct{})
+	s.mu.Lock()
+	s.pipe, s.ended = out, ended
+	s.starts++
+	s.mu.Unlock()
+	env := executor.Env{Getenv: func(string) (string, bool) { return "", false }, PID: 42, Version: "test",
+		Connect: func(o kube.Options) (*rest.Config, error) {
+			cfg := s.server.Config()
+			cfg.UserAgent = o.UserAgent
+			kube.Wrap(cfg, o.RequestTimeout)
+			return cfg, nil
+		}}
+	go func() {
+		defer close(ended)
+		serve(context.Background(), toManager, fromManager, io.Discard, env)
+		_ = toManager.Close()
+		_ = fromManager.Close()
+	}()
+	go s.read(in)
+	s.open(target)
+}
+
+// open sends session.open and session.start, with what survives a restart.
+func (s *spark) open(target int) {
+	s.t.Helper()
+	s.mu.Lock()
+	var resume any
+	if s.starts > 1 {
+		executors := object{}
+		for id, at := range s.known {
+			executors[id] = at
+		}
+		reported := []string{}
+		for _, r := range s.removed {
+			reported = append(reported, r["id"].(string))
+		}
+		resume = object{"totals": s.totals, "profiles": []any{profile()}, "nextId": s.next, "executors": executors,
+			"reported": reported, "denied": slices.Sorted(maps.Keys(s.denied)), "failures": s.failures}
+	} else {
+		s.totals["0"] = target
+	}
+	s.mu.Unlock()
+	got := s.call("session.open", object{"protocol": 1, "sparkVersion": "4.2.0", "appId": appID, "namespace": ns,
+		"deployMode": "cluster", "apiServer": "http://kubetest", "authPrefix": "spark.kubernetes.authenticate.driver.mounted",
+		"driverPodName": "driver", "podNamePrefix": prefix, "configMapName": "spark-exec-1-conf-map", "userName": "spark",
+		"conf": s.conf, "resume": resume})
+	if got["error"] != nil {
+		s.t.Fatalf("session.open: %v", got["error"])
+	}
+	got = s.call("session.start", object{"conf": s.conf, "defaultProfile": profile(), "initialTarget": target})
+	if got["error"] != nil {
+		s.t.Fatalf("session.start: %v", got["error"])
+	}
+	s.mu.Lock()
+	journal := slices.Sorted(maps.Keys(s.journal))
+	s.mu.Unlock()
+	for _, seq := range journal {
+		s.mu.Lock()
+		msg := s.journal[seq]
+		s.mu.Unlock()
+		s.send(msg)
+	}
+}
+
+func profile() object {
+	return object{"id": 0, "executorResources": object{"cores": object{"amount": 1, "vendor": "", "discoveryScript": ""},
+		"memory": object{"amount": 1024, "vendor": "", "discoveryScript": ""}}, "taskResources": object{"cpus": object{"amount": 1.0}}}
+}
+
+// crash ends the manager as a closed pipe does; the session's state stays.
+func (s *spark) crash() {
+	s.mu.Lock()
+	pipe, ended := s.pipe, s.ended
+	s.mu.Unlock()
+	_ = pipe.Close() // the only error is that it is closed already
+	<-ended
+}
+
+func (s *spark) send(msg object) {
+	msg["jsonrpc"] = "2.0"
+	line, err := json.Marshal(msg)
+	if err != nil {
+		s.t.Errorf("code a message: %v", err)
+		return
+	}
+	s.mu.Lock()
+	pipe := s.pipe
+	s.mu.Unlock()
+	_, _ = pipe.Write(append(line, '\n')) // a manager that is gone is what some tests want
+}
+
+func (s *spark) notify(method string, params object) {
+	s.send(object{"method": method, "params": params})
+}
+
+// command sends a notification that stays in the journal until the manager names it done.
+func (s *spark) command(method string, params object) {
+	s.mu.Lock()
+	s.seq++
+	params["seq"] = s.seq
+	msg := object{"method": method, "params": params}
+	s.journal[s.seq] = msg
+	s.mu.Unlock()
+	s.send(maps.Clone(msg))
+}
+
+func (s *spark) target(n int) {
+	s.mu.Lock()
+	s.totals["0"] = n
+	s.mu.Unlock()
+	s.command("targets.set", object{"totals": object{"0": n}, "profiles": []any{}})
+}
+
+func (s *spark) call(method string, params object) object {
+	s.mu.Lock()
+	s.nextReq++
+	id := s.nextReq
+	answer := make(chan object, 1)
+	s.waiting[id] = answer
+	s.mu.Unlock()
+	s.send(object{"id": id, "method": method, "params": params})
+	select {
+	case a := <-answer:
+		return a
+	case <-time.After(2 * time.Minute):
+		s.t.Errorf("%s: no answer", method)
+		return object{"error": "no answer"}
+	}
+}
+
+func (s *spark) read(in io.Reader) {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 8<<20)
+	for lines.Scan() {
+		var m object
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			s.t.Errorf("the manager wrote %q: %v", lines.Text(), err)
+			return
+		}
+		params, _ := m["params"].(object)
+		switch method, _ := m["method"].(string); {
+		case method == "":
+			s.answered(m)
+		case m["id"] != nil:
+			s.send(object{"id": m["id"], "result": s.request(method, params)})
+			if method == "executor.remove" {
+				s.notify("executor.removed", object{"id": params["id"], "reason": "exited"})
+			}
+		default:
+			s.notified(method, params)
+		}
+	}
+}
+
+func (s *spark) answered(m object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := int(m["id"].(float64))
+	if c := s.waiting[id]; c != nil {
+		c <- m
+		delete(s.waiting, id)
+	}
+}
+
+func (s *spark) request(method string, params object) object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch method {
+	case "ids.reserve":
+		from := s.next
+		s.next += int(params["n"].(float64))
+		return object{"from": from, "to": s.next - 1}
+	case "executor.remove":
+		s.removed = append(s.removed, params)
+		delete(s.known, params["id"].(string))
+		if params["countsAsFailure"] == true {
+			s.failures = append(s.failures, int64(params["at"].(float64)))
+		}
+		return object{}
+	case "executors.deny":
+		registered := []string{}
+		for _, id := range params["ids"].([]any) {
+			id := id.(string)
+			if _, ok := s.known[id]; ok {
+				registered = append(registered, id)
+				continue
+			}
+			s.denied[id] = true
+		}
+		return object{"registered": registered}
+	case "executors.list":
+		return object{"ids": maps.Clone(s.known), "active": slices.Sorted(maps.Keys(s.known))}
+	}
+	s.t.Errorf("unexpected request %s", method)
+	return object{}
+}
+
+func (s *spark) notified(method string, params object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch method {
+	case "log":
+		s.log = append(s.log, fmt.Sprintf("%s %s", params["level"], params["text"]))
+	case "app.exit":
+		s.exits = append(s.exits, params)
+	case "command.done":
+		delete(s.journal, int(params["seq"].(float64)))
+	case "executors.allow":
+		for _, id := range params["ids"].([]any) {
+			delete(s.denied, id.(string))
+		}
+	case "metrics":
+	default:
+		s.t.Errorf("unexpected notification %s", method)
+	}
+}
+
+// executors lists the executor pods that are there, by id.
+func (s *spark) executors() map[int]kubetest.Object {
+	out := map[int]kubetest.Object{}
+	for _, p := range s.server.List("pods") {
+		if l := kubetest.Labels(p); l["spark-role"] == "executor" {
+			id, err := strconv.Atoi(l["spark-exec-id"])
+			if err != nil || out[id] != nil {
+				s.t.Errorf("pod %s: executor id %q is bad or doubled", kubetest.Text(p, "metadata", "name"), l["spark-exec-id"])
+			}
+			out[id] = p
+		}
+	}
+	return out
+}
+
+func (s *spark) ids() []int { return slices.Sorted(maps.Keys(s.executors())) }
+
+func (s *spark) removals() []object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.removed)
+}
+
+func (s *spark) logged(text string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, l := range s.log {
+		if strings.Contains(l, text) {
+			n++
+		}
+	}
+	return n
+}
+
+func podName(id int) string { return fmt.Sprintf("%s-exec-%d", prefix, id) }
+
+// stop ends the session as Spark does.
+func (s *spark) stop() int {
+	got := s.call("session.stop", object{"deadlineMs": 20000})
+	result, _ := got["result"].(object)
+	left, ok := result["left"].(float64)
+	if !ok {
+		s.t.Errorf("session.stop: %v", got)
+	}
+	return int(left)
+}
+
+func (s *spark) dump() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b strings.Builder
+	for _, l := range s.log {
+		if !strings.HasPrefix(l, "DEBUG") {
+			b.WriteString("  " + l + "\n")
+		}
+	}
+	return b.String()
+}
