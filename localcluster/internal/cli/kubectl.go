@@ -26,7 +26,7 @@ All that follows is kubectl's; --state-dir stands before the word kubectl.`,
 			}
 			r, err := d.Load()
 			if errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("there is no cluster in %s: %s starts one", d, a.again("up"))
+				return a.noCluster(d)
 			}
 			if err != nil {
 				return err

@@ -43,9 +43,12 @@ func (a *App) logsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if _, err := d.Load(); errors.Is(err, fs.ErrNotExist) {
+				return a.noCluster(d)
+			}
 			f, err := os.Open(d.Log(args[0]))
 			if errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%s has logged nothing in %s", args[0], d)
+				return fmt.Errorf("%s has logged nothing yet", args[0])
 			}
 			if err != nil {
 				return fmt.Errorf("open the log: %w", err)

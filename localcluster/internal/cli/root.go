@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubespark/kubespark/localcluster/internal/cluster"
+	"github.com/kubespark/kubespark/localcluster/internal/node"
 	"github.com/kubespark/kubespark/localcluster/internal/process"
 	"github.com/kubespark/kubespark/localcluster/internal/statedir"
 )
@@ -87,7 +88,7 @@ runtime, no registry and no network: everything listens on loopback addresses. I
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w: see %s --help", err, c.CommandPath())}
 	})
-	root.AddCommand(a.upCommand(), a.downCommand(), a.statusCommand(), a.logsCommand(), a.kubectlCommand(),
+	root.AddCommand(a.upCommand(), a.downCommand(), a.statusCommand(), a.logsCommand(), a.kubectlCommand(), a.imageCommand(), a.nodeCommand(),
 		a.superviseCommand())
 	return root
 }
@@ -107,7 +108,7 @@ func (a *App) host() (cluster.Host, error) {
 	if err != nil {
 		return cluster.Host{}, fmt.Errorf("find the own program: %w", err)
 	}
-	return cluster.Host{Table: process.NewTable("/proc"), Program: program, CleanNode: cleanNode}, nil
+	return cluster.Host{Table: process.NewTable("/proc"), Program: program, CleanNode: node.Clean}, nil
 }
 
 // place returns the folder and the machine, which most commands need.
@@ -121,6 +122,11 @@ func (a *App) place() (statedir.Dir, cluster.Host, error) {
 }
 
 func (a *App) say(format string, args ...any) { fmt.Fprintf(a.Out, format, args...) }
+
+// noCluster is the error of a command that needs one.
+func (a *App) noCluster(d statedir.Dir) error {
+	return fmt.Errorf("there is no cluster in %s: %s starts one", d, a.again("up"))
+}
 
 // again returns how the user calls another command for the same cluster.
 func (a *App) again(command string) string {

@@ -25,7 +25,7 @@ func (a *App) statusCommand() *cobra.Command {
 			}
 			report, err := cluster.Inspect(c.Context(), h, d)
 			if errors.Is(err, cluster.ErrNone) {
-				a.say("there is no cluster in %s: %s starts one\n", d, a.again("up"))
+				a.say("%v\n", a.noCluster(d))
 				return exitCode(exitDown)
 			}
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,13 +70,12 @@ func (a *App) up(c *cobra.Command, f upFlags) error {
 	default:
 		a.say("the cluster is ready after %.1f s\n", time.Since(began).Seconds())
 	}
-	a.say(`
-  export KUBECONFIG=%s
-  %-44s look around
-  %-44s what runs, and how well
-  %-44s stop it, and leave nothing behind
-`, d.Kubeconfig(), a.again("kubectl get pods -A"), a.again("status"), a.again("down"))
-	return nil
+	a.say("\n  export KUBECONFIG=%s\n", d.Kubeconfig())
+	w := tabwriter.NewWriter(a.Out, 0, 0, 3, ' ', 0)
+	fmt.Fprintf(w, "  %s\tlook around\n", a.again("kubectl get pods -A"))
+	fmt.Fprintf(w, "  %s\twhat runs, and how well\n", a.again("status"))
+	fmt.Fprintf(w, "  %s\tstop it, and leave nothing behind\n", a.again("down"))
+	return w.Flush()
 }
 
 // spec checks the flags and completes them with what the machine says.

@@ -90,7 +90,7 @@ func service(spec statedir.Spec, prober *controlplane.Prober) supervisor.Part {
 // it does not find etcd, and the others likewise for the API server.
 func needs(component string) []string {
 	switch component {
-	case controlplane.Etcd, controlplane.Service:
+	case controlplane.Etcd:
 		return nil
 	case controlplane.APIServer:
 		return []string{controlplane.Etcd}

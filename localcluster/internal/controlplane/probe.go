@@ -54,7 +54,7 @@ func (p *Prober) Ready(ctx context.Context, component string) error {
 	case Service:
 		return dial(ctx, "tcp", p.spec.Service().String())
 	case ControllerManager:
-		return p.defaultServiceAccount(ctx)
+		return p.defaultNamespace(ctx)
 	case Node:
 		return p.node(ctx)
 	default:
@@ -82,14 +82,17 @@ func (p *Prober) apiServer(ctx context.Context) error {
 	return errors.New("it does not answer yet")
 }
 
-// defaultServiceAccount is the last thing that a pod without a service account of its own waits for.
-func (p *Prober) defaultServiceAccount(ctx context.Context) error {
+// defaultNamespace asks for what the controllers put into a namespace and a pod's volume for its token needs.
+func (p *Prober) defaultNamespace(ctx context.Context) error {
 	_, err := p.api.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
+	if err == nil {
+		_, err = p.api.CoreV1().ConfigMaps(metav1.NamespaceDefault).Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
+	}
 	if apierrors.IsNotFound(err) {
-		return errors.New("the service account default/default does not exist yet")
+		return errors.New("the default namespace is not complete yet")
 	}
 	if err != nil {
-		return fmt.Errorf("ask for the service account default/default: %w", err)
+		return fmt.Errorf("ask for the default namespace's service account and ConfigMap: %w", err)
 	}
 	return nil
 }

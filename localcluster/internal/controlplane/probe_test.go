@@ -26,13 +26,15 @@ func node(status corev1.ConditionStatus) *corev1.Node {
 
 func TestReady(t *testing.T) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "default"}}
+	ca := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kube-root-ca.crt"}}
 	for _, tc := range []struct {
 		name, component string
 		objects         []runtime.Object
 		want            string
 	}{
-		{"no service account yet", ControllerManager, nil, "does not exist yet"},
-		{"service account", ControllerManager, []runtime.Object{account}, ""},
+		{"no service account yet", ControllerManager, []runtime.Object{ca}, "is not complete yet"},
+		{"no certificate yet", ControllerManager, []runtime.Object{account}, "is not complete yet"},
+		{"complete namespace", ControllerManager, []runtime.Object{account, ca}, ""},
 		{"no node yet", Node, nil, "it has not registered yet"},
 		{"node without condition", Node, []runtime.Object{&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "local"}}}, "it has not reported its condition yet"},
 		{"node not ready", Node, []runtime.Object{node(corev1.ConditionFalse)}, "its condition Ready is False: no disk"},

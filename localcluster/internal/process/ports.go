@@ -32,10 +32,20 @@ func (t Table) Listener(at netip.AddrPort) string {
 	for _, d := range dirs {
 		pid, err := strconv.Atoi(d.Name())
 		if err == nil && t.holds(pid, inodes) {
-			return fmt.Sprintf("%s (pid %d)", t.Name(pid), pid)
+			return fmt.Sprintf("%s (pid %d)", t.program(pid), pid)
 		}
 	}
 	return ""
+}
+
+// program returns the name of the program that the process runs, or its short name if it does not say.
+func (t Table) program(pid int) string {
+	cmdline, err := os.ReadFile(t.path(pid, "cmdline"))
+	path, _, _ := strings.Cut(string(cmdline), "\x00")
+	if err != nil || path == "" {
+		return t.Name(pid)
+	}
+	return filepath.Base(path)
 }
 
 // holds reports whether the process has one of the sockets open.

@@ -88,14 +88,15 @@ func TestListener(t *testing.T) {
 			"   1: 0100007F:0050 0100007F:1000 01" + tail + "502 1\n", // 127.0.0.1:80 is a connection
 		"net/tcp6": head +
 			"   0: 00000000000000000000000000000000:01BB 00000000000000000000000000000000:0000 0A" + tail + "503 1\n", // [::]:443
-		"42/stat": statLine("kube-apiserver", "S", "1"),
-		"42/fd/3": "->socket:[501]",
-		"77/stat": statLine("nginx", "S", "1"),
-		"77/fd/0": "->/dev/null",
-		"77/fd/6": "->socket:[503]",
+		"42/stat":    statLine("kube-apiserver", "S", "1"),
+		"42/fd/3":    "->socket:[501]",
+		"42/cmdline": "/opt/kubespark-control-plane\x00kube-apiserver\x00",
+		"77/stat":    statLine("nginx", "S", "1"),
+		"77/fd/0":    "->/dev/null",
+		"77/fd/6":    "->socket:[503]",
 	})
 	for at, want := range map[string]string{
-		"127.0.0.1:6443":  "kube-apiserver (pid 42)",
+		"127.0.0.1:6443":  "kubespark-control-plane (pid 42)",
 		"127.10.0.1:6443": "",
 		"127.10.0.1:443":  "nginx (pid 77)",
 		"127.0.0.1:80":    "",
