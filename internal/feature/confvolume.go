@@ -25,6 +25,9 @@ func confVolume(b *build) error {
 			b.env)
 	}
 	data[propertiesFile] = PropertiesText(name, b.properties())
+	if err := warnSecrets(b, name); err != nil {
+		return err
+	}
 	mounted := sorted(data)
 	data[namespaceKey] = b.driver.Namespace
 	cm := configMap(name, data)
@@ -36,6 +39,25 @@ func confVolume(b *build) error {
 	b.addEnv("SPARK_CONF_DIR", confDir)
 	b.addMount(b.confVolume, confDir)
 	b.addVolume(b.confVolume, configMapVolume(name, mounted))
+	return nil
+}
+
+// warnSecrets says once which properties look like secrets and can be read by whoever may read the ConfigMap.
+func warnSecrets(b *build, name string) error {
+	props := b.properties()
+	shown, err := b.conf.With(b.props).Redact()
+	if err != nil {
+		return err
+	}
+	var keys []string
+	for _, k := range sorted(props) {
+		if shown[k] != props[k] && props[k] != redacted {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) > 0 {
+		b.warn("The ConfigMap %s holds the values of %s in clear text; put secrets into a Secret instead.", name, strings.Join(keys, ", "))
+	}
 	return nil
 }
 

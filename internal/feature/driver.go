@@ -94,6 +94,9 @@ func BuildDriver(in DriverInput) (DriverSpec, error) {
 	if err := confVolume(b); err != nil {
 		return DriverSpec{}, err
 	}
+	if in.Template != nil {
+		b.infos = append(b.infos, replacedValues(in.Template.New(), b.sp)...)
+	}
 	name := b.sp.Container.Name
 	pod, rest := b.sp.Assemble()
 	return DriverSpec{

@@ -110,6 +110,12 @@ func TestDriverPod(t *testing.T) {
 			want: kv{"m|namespace": "tplns", "m|ownerReferences|*name": "o"}},
 		{name: "P074 template fields", role: drv, template: "spec: {restartPolicy: Always, schedulerName: t, terminationGracePeriodSeconds: 77, hostname: h, subdomain: s, containers: [{name: x, image: i, imagePullPolicy: Always}]}",
 			want: kv{"s|restartPolicy": "Never", "c|image": "img:1", "c|imagePullPolicy": "IfNotPresent", "s|schedulerName": "t", "s|terminationGracePeriodSeconds": "77", "s|hostname": "h", "s|subdomain": "s", "c|name": "x"}},
+		{name: "F4 secrets in clear text", role: drv, conf: kv{"spark.my.password": "hunter2", "spark.kubernetes.authenticate.submission.oauthToken": "t"},
+			want: kv{"w": "The ConfigMap spark-drv-u1-conf-map holds the values of spark.my.password in clear text; put secrets into a Secret instead."}},
+		{name: "PT5 replaced template values", role: drv, template: "metadata: {name: mine, labels: {spark-role: x, own: y}}\nspec: {restartPolicy: Never, containers: [{name: x, image: i, resources: {requests: {memory: 1Gi, cpu: 1}}}]}",
+			want: kv{"i": "You have not specified a krb5.conf file locally or via a ConfigMap. Make sure that you have the krb5.conf locally on the driver image.\n" +
+				"The pod template's name mine is replaced by prefix-U-driver.\nThe pod template's image i is replaced by img:1.\n" +
+				"The pod template's label spark-role x is replaced by driver.\nThe pod template's resources.requests.memory 1Gi is replaced by 1408Mi."}},
 		{name: "4.3 privilege escalation", role: drv, version: "4.3.0", template: "spec: {containers: [{name: x, securityContext: {allowPrivilegeEscalation: true, runAsUser: 1}}]}",
 			want: kv{"c|securityContext": `{"allowPrivilegeEscalation":false,"runAsUser":1}`}},
 	})

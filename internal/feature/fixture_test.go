@@ -103,7 +103,7 @@ func (c podCase) build(t *testing.T) (result, error) {
 		t.Fatal(err)
 	}
 	return result{pod: decode(t, body), objects: trees(t, spec.Objects), props: spec.Properties,
-		warnings: append(warnings, spec.Warnings...)}, nil
+		infos: spec.Infos, warnings: append(warnings, spec.Warnings...)}, nil
 }
 
 func (c podCase) buildExecutor(t *testing.T, cf *conf.Conf, tpl *sparkpod.Template) (result, error) {
@@ -162,10 +162,11 @@ type result struct {
 	objects  []map[string]any
 	props    kv
 	warnings []string
+	infos    []string
 }
 
 // at returns the value at a path of parts separated by |. The first part says where: s (spec), m (metadata), c (Spark's
-// container), p (a property), o (the first object of a kind), kinds (of the objects), w (warnings). Further parts are
+// container), p (a property), o (the first object of a kind), kinds (of the objects), w (warnings), i (infos). Further parts are
 // fields, list indices, =name (the last element of that name), or *field (that field of all elements, comma separated).
 func (r result) at(path string) string {
 	parts := strings.Split(path, "|")
@@ -185,6 +186,8 @@ func (r result) at(path string) string {
 		return "<none>"
 	case "w":
 		return strings.Join(r.warnings, "\n")
+	case "i":
+		return strings.Join(r.infos, "\n")
 	case "kinds":
 		return text(follow(any(anyList(r.objects)), []string{"*kind"}))
 	case "o":
