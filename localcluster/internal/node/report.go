@@ -77,15 +77,18 @@ func endedPhase(phase corev1.PodPhase, main []corev1.ContainerStatus) corev1.Pod
 	return corev1.PodSucceeded
 }
 
-// writeStatuses sends the status after each change, the newest only, until the worker's end.
-func (w *worker) writeStatuses(ctx context.Context) {
+// writeStatuses sends the status after each change, the newest only, until the pod's life is over; the last one is always sent.
+func (w *worker) writeStatuses(ctx context.Context, over *gate) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-over.ch:
+			w.send(ctx)
+			return
 		case <-w.dirty:
+			w.send(ctx)
 		}
-		w.send(ctx)
 	}
 }
 

@@ -104,10 +104,10 @@ func startStatuses(containers []corev1.Container, old []corev1.ContainerStatus, 
 // run is the pod's life.
 func (w *worker) run(ctx context.Context) {
 	defer close(w.done)
-	writer, stopWriter := context.WithCancel(ctx)
+	over := newGate()
 	var writing sync.WaitGroup
-	writing.Go(func() { w.writeStatuses(writer) })
-	defer func() { stopWriter(); writing.Wait() }()
+	writing.Go(func() { w.writeStatuses(ctx, over) })
+	defer func() { over.open(); writing.Wait() }()
 
 	w.changed()
 	w.watchDeadline(ctx)
