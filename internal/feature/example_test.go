@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -128,4 +129,18 @@ func exampleExecutor(t *testing.T, version string, driver DriverSpec) ExecutorSp
 		t.Fatal(err)
 	}
 	return spec
+}
+
+func TestJavaOptionsOfAPlainExecutor(t *testing.T) { // P084
+	spec := exampleExecutor(t, "4.2.0", exampleDriver(t, "4.2.0"))
+	options := map[string]string{}
+	for _, e := range spec.Pod.Spec.Containers[0].Env {
+		if n, ok := strings.CutPrefix(e.Name, "SPARK_JAVA_OPT_"); ok {
+			options[n] = e.Value
+		}
+	}
+	if len(options) != 25 || options["0"] != "-Djava.net.preferIPv6Addresses=false" || options["1"] != "-XX:+IgnoreUnrecognizedVMOptions" ||
+		options["23"] != "-Dspark.driver.blockManager.port=7079" || options["24"] != "-Dspark.driver.port=7078" {
+		t.Errorf("%d options: %v", len(options), options)
+	}
 }
