@@ -139,3 +139,5 @@ func (r reviews) RoundTrip(req *http.Request) (*http.Response, error) {
 	_, err := fmt.Fprintf(w, `{"apiVersion":"authorization.k8s.io/v1","kind":"SelfSubjectAccessReview","status":{"allowed":%v}}`, r.allowed)
 	return w.Result(), err
 }
+
+func slogTo(l *lines) *slog.Logger { return slog.New(l) }
