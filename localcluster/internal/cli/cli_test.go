@@ -61,6 +61,7 @@ func TestWithoutACluster(t *testing.T) {
 		{"status", exitDown, "there is no cluster in " + state + ": " + again, ""},
 		{"down", 0, "there is no cluster in " + state + "\n", ""},
 		{"kubectl get pods -o wide", exitError, "", "kubespark-cluster: there is no cluster in " + state + ": " + again},
+		{"kubectl -- get pods", exitError, "", "kubespark-cluster: there is no cluster in " + state + ": " + again},
 		{"logs etcd", exitError, "", "kubespark-cluster: there is no cluster in " + state + ": " + again},
 		{"image ls", exitError, "", "kubespark-cluster: there is no cluster in " + state + ": " + again},
 	} {
@@ -92,6 +93,24 @@ func TestSpecFromFlags(t *testing.T) {
 	}
 	if s.MemoryMiB != 2048 || s.NoNode || s.Service().String() != "127.20.0.1:443" || s.APIServer().String() != "127.0.0.1:7443" {
 		t.Errorf("spec %+v", s)
+	}
+}
+
+func TestOwnArgsOfKubectl(t *testing.T) {
+	for args, want := range map[string]struct{ dir, rest string }{
+		"get pods -o wide":                 {"/default", "get pods -o wide"},
+		"-- get pods":                      {"/default", "get pods"},
+		"--state-dir /s -- logs -f x -- y": {"/s", "logs -f x -- y"},
+		"--state-dir=/s get --state-dir":   {"/s", "get --state-dir"},
+	} {
+		app := &App{stateDir: "/default"}
+		rest, err := app.ownArgs(strings.Fields(args))
+		if err != nil || app.stateDir != want.dir || strings.Join(rest, " ") != want.rest {
+			t.Errorf("%s: %s %q, %v, want %v", args, app.stateDir, rest, err, want)
+		}
+	}
+	if _, err := new(App).ownArgs([]string{"--state-dir"}); err == nil {
+		t.Error("a flag without value was accepted")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	scripts "github.com/kubespark/kubespark/jvm/image"
 	"github.com/kubespark/kubespark/localcluster/internal/image"
 )
 
@@ -108,6 +109,7 @@ func (a *App) imageAddCommand() *cobra.Command {
 
 func (a *App) imageBuildSparkCommand() *cobra.Command {
 	var o image.SparkOptions
+	var entrypoint, decommission string
 	c := &cobra.Command{
 		Use:   "build-spark NAME",
 		Short: "Make an image of a Spark distribution and kubespark",
@@ -124,6 +126,12 @@ Spark's official images, and this machine's JDK and Python.`,
 			if err := completeSpark(&o); err != nil {
 				return err
 			}
+			if o.Entrypoint, err = script(entrypoint, scripts.Entrypoint); err != nil {
+				return err
+			}
+			if o.Decommission, err = script(decommission, scripts.Decommission); err != nil {
+				return err
+			}
 			m, err := image.BuildSpark(s, o)
 			if err != nil {
 				return err
@@ -134,8 +142,8 @@ Spark's official images, and this machine's JDK and Python.`,
 	}
 	c.Flags().StringVar(&o.SparkHome, "spark-home", "", "the Spark distribution (default $SPARK_HOME)")
 	c.Flags().StringVar(&o.Kubespark, "kubespark", "", "folder with kubespark.jar and kubespark-manager (default this program's)")
-	c.Flags().StringVar(&o.Entrypoint, "entrypoint", "", "the script that becomes /opt/entrypoint.sh (default entrypoint.sh in kubespark's folder)")
-	c.Flags().StringVar(&o.Decommission, "decommission", "", "the script that becomes /opt/decom.sh (default decom.sh in kubespark's folder)")
+	c.Flags().StringVar(&entrypoint, "entrypoint", "", "the script that becomes /opt/entrypoint.sh (default kubespark's own)")
+	c.Flags().StringVar(&decommission, "decommission", "", "the script that becomes /opt/decom.sh (default kubespark's own)")
 	c.Flags().StringVar(&o.JavaHome, "java-home", "", "the JDK (default $JAVA_HOME, else the one of java on the PATH)")
 	c.Flags().StringVar(&o.Python, "python", "", "the Python interpreter (default python3 on the PATH)")
 	return c
@@ -154,13 +162,7 @@ func completeSpark(o *image.SparkOptions) error {
 		}
 		o.Kubespark = folder
 	}
-	if o.Entrypoint == "" {
-		o.Entrypoint = filepath.Join(o.Kubespark, "entrypoint.sh")
-	}
-	if o.Decommission == "" {
-		o.Decommission = filepath.Join(o.Kubespark, "decom.sh")
-	}
-	for _, p := range []*string{&o.SparkHome, &o.Kubespark, &o.Entrypoint, &o.Decommission} {
+	for _, p := range []*string{&o.SparkHome, &o.Kubespark} {
 		abs, err := absolute(*p)
 		if err != nil {
 			return err
@@ -168,6 +170,18 @@ func completeSpark(o *image.SparkOptions) error {
 		*p = abs
 	}
 	return nil
+}
+
+// script reads the file that the user named, else returns the default.
+func script(path string, otherwise []byte) ([]byte, error) {
+	if path == "" {
+		return otherwise, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the script: %w", err)
+	}
+	return text, nil
 }
 
 func parseBinds(texts []string) ([]image.Bind, error) {

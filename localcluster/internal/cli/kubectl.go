@@ -14,12 +14,16 @@ import (
 
 func (a *App) kubectlCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "kubectl [ARGUMENT...]",
+		Use:   "kubectl [--state-dir DIR] [--] ARGUMENT...",
 		Short: "Run kubectl on the cluster",
 		Long: `kubectl runs the kubectl of the cluster's own version as the cluster's administrator, whatever KUBECONFIG says.
-All that follows is kubectl's; --state-dir stands before the word kubectl.`,
+All that follows is kubectl's; --state-dir comes first.`,
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
+			args, err := a.ownArgs(args)
+			if err != nil {
+				return err
+			}
 			d, err := a.dir()
 			if err != nil {
 				return err
@@ -37,4 +41,26 @@ All that follows is kubectl's; --state-dir stands before the word kubectl.`,
 			return fmt.Errorf("run %s: %w", r.Spec.ControlPlane, syscall.Exec(r.Spec.ControlPlane, argv, env))
 		},
 	}
+}
+
+// ownArgs takes the leading arguments that are this program's, and the "--" that ends them, from the rest.
+func (a *App) ownArgs(args []string) ([]string, error) {
+	const flag = "--state-dir"
+	for len(args) > 0 {
+		if args[0] == "--" {
+			return args[1:], nil
+		}
+		if value, ok := strings.CutPrefix(args[0], flag+"="); ok {
+			a.stateDir, args = value, args[1:]
+			continue
+		}
+		if args[0] != flag {
+			break
+		}
+		if len(args) == 1 {
+			return nil, usageError{errors.New("flag needs an argument: " + flag)}
+		}
+		a.stateDir, args = args[1], args[2:]
+	}
+	return args, nil
 }

@@ -67,14 +67,14 @@ func TestBuildSpark(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, f := range []string{"kubespark.jar", "kubespark-manager", "entrypoint.sh"} {
+	for _, f := range []string{"kubespark.jar", "kubespark-manager"} {
 		if err := os.WriteFile(filepath.Join(kube, f), []byte("#!/bin/sh\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s := Store{Dir: t.TempDir()}
 	m, err := BuildSpark(s, SparkOptions{
-		Name: "kubespark/spark:4.2.0", SparkHome: home, Kubespark: kube, Entrypoint: filepath.Join(kube, "entrypoint.sh"), JavaHome: java, Python: "/usr/bin/python3",
+		Name: "kubespark/spark:4.2.0", SparkHome: home, Kubespark: kube, Entrypoint: []byte("#!/bin/sh\n"), JavaHome: java, Python: "/usr/bin/python3",
 	})
 	if err != nil {
 		t.Fatal(err)

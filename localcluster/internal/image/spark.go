@@ -3,7 +3,6 @@ package image
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,8 +17,8 @@ type SparkOptions struct {
 	SparkHome string
 	// Kubespark is the folder with kubespark.jar and kubespark-manager; empty makes an image without them.
 	Kubespark string
-	// Entrypoint and Decommission are the scripts /opt/entrypoint.sh and /opt/decom.sh.
-	Entrypoint, Decommission string
+	// Entrypoint and Decommission are the texts of the scripts /opt/entrypoint.sh and /opt/decom.sh.
+	Entrypoint, Decommission []byte
 	// JavaHome is the JDK; empty finds the one that java on the PATH belongs to.
 	JavaHome string
 	// Python is the interpreter; empty finds python3 on the PATH.
@@ -129,29 +128,18 @@ func buildLayer(dir string, o SparkOptions) error {
 			return err
 		}
 	}
-	if err := copyScript(o.Entrypoint, filepath.Join(dir, "opt/entrypoint.sh")); err != nil {
+	if err := writeScript(filepath.Join(dir, "opt/entrypoint.sh"), o.Entrypoint); err != nil {
 		return err
 	}
-	if o.Decommission == "" {
-		return nil
-	}
-	return copyScript(o.Decommission, filepath.Join(dir, "opt/decom.sh"))
+	return writeScript(filepath.Join(dir, "opt/decom.sh"), o.Decommission)
 }
 
-func copyScript(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
+// writeScript makes a program that everyone may run, whatever this process's umask says.
+func writeScript(path string, text []byte) error {
+	if err := os.WriteFile(path, text, 0o755); err != nil {
 		return err
 	}
-	defer in.Close() //nolint:errcheck // only read
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		return errors.Join(err, out.Close())
-	}
-	return errors.Join(out.Chmod(0o755), out.Close())
+	return os.Chmod(path, 0o755)
 }
 
 func javaHome(given string) (string, error) {
