@@ -13,11 +13,11 @@ image=kubespark/spark:$version
 "$root/hack/prerequisites.sh"
 
 image() {
-	bin/kubespark-cluster image build-spark --state-dir "$state" --spark-home "$(hack/fetch-spark.sh "$version")" \
+	bin/kubespark-cluster --state-dir "$state" image build-spark --spark-home "$(hack/fetch-spark.sh "$version")" \
 		--kubespark bin "$image"
 }
 
-kubectl() { bin/kubespark-cluster kubectl --state-dir "$state" -- "$@"; }
+kubectl() { bin/kubespark-cluster --state-dir "$state" kubectl "$@"; }
 
 account() { kubectl apply -f deploy/driver-rbac.yaml; }
 
@@ -51,8 +51,8 @@ parts_table
 cat <<END
 The cluster stays up. To look around:
   export KUBECONFIG=$state/kubeconfig
-  bin/kubespark-cluster kubectl -- get pods -A
-  bin/kubespark-cluster kubectl -- logs $driver
+  bin/kubespark-cluster kubectl get pods -A
+  bin/kubespark-cluster kubectl logs $driver
   bin/kubespark-cluster status
   bin/kubespark submit --help
 To stop it and remove all of it:

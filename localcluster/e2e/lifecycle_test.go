@@ -79,7 +79,7 @@ func TestKilledCluster(t *testing.T) {
 	if out, code := c.run("status", "--state-dir", c.stateDir); code != 0 {
 		t.Errorf("status of a running cluster: exit %d\n%s", code, out)
 	}
-	kubectl := []string{"kubectl", "--state-dir", c.stateDir, "--"}
+	kubectl := []string{"--state-dir", c.stateDir, "kubectl"}
 	run := append(kubectl, "run", "sleeper", "--image", hostImage, "--restart=Never", "--command", "--", "sleep", "987654")
 	if out, code := c.run(run...); code != 0 {
 		t.Fatalf("kubectl run: exit %d\n%s", code, out)

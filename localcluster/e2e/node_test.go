@@ -69,7 +69,7 @@ func (j *job) runs(name string) {
 // kubectl runs the cluster's own kubectl.
 func (j *job) kubectl(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(cluster.bin, "kubespark-cluster"),
-		append([]string{"kubectl", "--state-dir", cluster.stateDir, "--", "-n", j.namespace}, args...)...)
+		append([]string{"--state-dir", cluster.stateDir, "kubectl", "-n", j.namespace}, args...)...)
 	cmd.Stderr = os.Stderr
 	return cmd
 }
