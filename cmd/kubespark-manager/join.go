@@ -8,7 +8,6 @@ import (
 
 	"github.com/kubespark/kubespark/internal/bridge"
 	"github.com/kubespark/kubespark/internal/executor"
-	"github.com/kubespark/kubespark/internal/executor/lifecycle"
 )
 
 const bridgeLogger = "org.apache.spark.scheduler.cluster.k8s.KubernetesClusterManager"
@@ -112,7 +111,7 @@ func (s session) ConfSet(p bridge.ConfSet) { s.manager.SetConf(p.Seq, p.Key, p.V
 // driver hands the manager's messages to the driver.
 type driver struct{ *bridge.Server }
 
-func (d driver) Remove(r lifecycle.Removal, done func(error)) {
+func (d driver) Remove(r executor.Removal, done func(error)) {
 	d.Server.Remove(bridge.Remove{ID: bridge.ID(r.ID), Code: r.Code, CausedByApp: r.CausedByApp, Text: r.Text,
 		CountsAsFailure: r.Counts, At: r.At.UnixMilli()}, done)
 }

@@ -31,23 +31,23 @@ type spark struct {
 	server *kubetest.Server
 	conf   map[string]string
 
-	mu       sync.Mutex
-	pipe     io.WriteCloser // to the manager
-	nextReq  int
-	waiting  map[int]chan object
-	next     int // first executor id never reserved
-	known    map[string]int64
-	denied   map[string]bool
-	removed  []object // params of executor.remove
-	failures []int64
-	totals   map[string]int
-	exits    []object
-	log      []string
-	journal  map[int]object
-	seq      int
-	starts   int
-	ended    chan struct{} // of the manager now running
-	noReg    bool
+	mu        sync.Mutex
+	pipe      io.WriteCloser // to the manager
+	nextReq   int
+	waiting   map[int]chan object
+	next      int // first executor id never reserved
+	known     map[string]int64
+	denied    map[string]bool
+	removed   []object // params of executor.remove
+	failures  []int64
+	totals    map[string]int
+	exits     []object
+	log       []string
+	journal   map[int]object
+	seq       int
+	starts    int
+	ended     chan struct{} // of the manager now running
+	apiServer string
 }
 
 const (
@@ -57,7 +57,7 @@ const (
 )
 
 func newSpark(t testing.TB, conf map[string]string) *spark {
-	s := &spark{t: t, server: kubetest.New(), waiting: map[int]chan object{}, next: 1, known: map[string]int64{},
+	s := &spark{t: t, server: kubetest.New(), apiServer: "http://kubetest", waiting: map[int]chan object{}, next: 1, known: map[string]int64{},
 		denied: map[string]bool{}, totals: map[string]int{}, journal: map[int]object{}}
 	s.conf = map[string]string{"spark.app.name": "pi", "spark.app.id": appID, "spark.kubernetes.container.image": "spark:4.2.0",
 		"spark.kubernetes.namespace": ns, "spark.kubernetes.driver.pod.name": "driver", "spark.driver.host": "driver-svc",
@@ -74,7 +74,7 @@ func (s *spark) kubelet(start, stop time.Duration) *kubetest.Kubelet {
 	k := &kubetest.Kubelet{Server: s.server, Start: start, Stop: stop, Runs: func(pod kubetest.Object) {
 		id := kubetest.Labels(pod)["spark-exec-id"]
 		s.mu.Lock()
-		refuse := s.denied[id] || s.noReg
+		refuse := s.denied[id]
 		if !refuse {
 			s.known[id] = time.Now().UnixMilli()
 		}
@@ -135,7 +135,7 @@ func (s *spark) open(target int) {
 	}
 	s.mu.Unlock()
 	got := s.call("session.open", object{"protocol": 1, "sparkVersion": "4.2.0", "appId": appID, "namespace": ns,
-		"deployMode": "cluster", "apiServer": "http://kubetest", "authPrefix": "spark.kubernetes.authenticate.driver.mounted",
+		"deployMode": "cluster", "apiServer": s.apiServer, "authPrefix": "spark.kubernetes.authenticate.driver.mounted",
 		"driverPodName": "driver", "podNamePrefix": prefix, "configMapName": "spark-exec-1-conf-map", "userName": "spark",
 		"conf": s.conf, "resume": resume})
 	if got["error"] != nil {
@@ -342,6 +342,12 @@ func (s *spark) logged(text string) int {
 		}
 	}
 	return n
+}
+
+func (s *spark) registered() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.known)
 }
 
 func podName(id int) string { return fmt.Sprintf("%s-exec-%d", prefix, id) }

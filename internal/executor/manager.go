@@ -35,10 +35,13 @@ const (
 	lifecycleLogger = "org.apache.spark.scheduler.cluster.k8s.ExecutorPodsLifecycleManager"
 )
 
+// Removal is an executor that Spark must forget, and why.
+type Removal = lifecycle.Removal
+
 // Driver is what the manager says to the driver's JVM. Every method returns at once; done is called later, on any
 // goroutine.
 type Driver interface {
-	Remove(r lifecycle.Removal, done func(error))
+	Remove(r Removal, done func(error))
 	Deny(ids []int64, done func(registered []int64, err error))
 	Allow(ids []int64)
 	Reserve(n int, done func(from, to int64, err error))
