@@ -2,10 +2,12 @@ package submit
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubespark/kubespark/internal/kube"
@@ -20,7 +22,7 @@ func (j *creation) cleanUp(ctx context.Context) {
 		j.warn("the driver pod "+j.p.ID(), j.deletePod(ctx))
 	}
 	for _, r := range append(j.objects, j.pre...) {
-		j.warn(r.String(), j.remove(ctx, r, ""))
+		j.warn(r.String(), j.removeOrOrphan(ctx, r))
 	}
 	for _, u := range j.uploaded {
 		j.warn("the upload "+u.Target, u.remove())
@@ -42,7 +44,7 @@ func (j *creation) deletePod(ctx context.Context) error {
 	if err := j.remove(ctx, ref, string(j.pod.UID)); err != nil {
 		return err
 	}
-	j.pod = nil
+	j.goneUID, j.pod = j.pod.UID, nil
 	return nil
 }
 
@@ -54,4 +56,31 @@ func (j *creation) remove(ctx context.Context, r kube.ObjectRef, uid string) err
 		return nil
 	}
 	return err
+}
+
+// removeOrOrphan deletes an object. A Role made for stock Spark has no right to delete companions, but one to patch them:
+// as the property of a pod that does not exist the object is the garbage collector's.
+func (j *creation) removeOrOrphan(ctx context.Context, r kube.ObjectRef) error {
+	err := j.remove(ctx, r, "")
+	if kube.Kind(err) != kube.Forbidden {
+		return err
+	}
+	gone := j.goneUID
+	if gone == "" {
+		id, uerr := newIDs(Env{Random: rand.Reader}, "").uuid()
+		if uerr != nil {
+			return err
+		}
+		gone = types.UID(id)
+	}
+	patch, merr := ownerPatch(&metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: j.p.PodName, UID: gone, Controller: new(true)})
+	if merr != nil {
+		return err
+	}
+	if perr := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
+		return j.c.api.PatchObject(ctx, r, types.MergePatchType, patch, nil)
+	}); perr != nil {
+		return err
+	}
+	return nil
 }

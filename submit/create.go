@@ -70,6 +70,7 @@ type creation struct {
 	pre      []kube.ObjectRef
 	objects  []kube.ObjectRef // created without an owner
 	pod      *corev1.Pod      // created by us
+	goneUID  types.UID        // of a pod that we created and deleted again
 	found    bool             // the pod was there from an earlier submission of the same id: it is never taken back
 }
 
@@ -152,9 +153,9 @@ func (j *creation) companionsFirst(ctx context.Context) error {
 	if err := j.preObjects(ctx, owner); err != nil {
 		return err
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": []*metav1.OwnerReference{owner}}})
+	patch, err := ownerPatch(owner)
 	if err != nil {
-		return fmt.Errorf("encode an owner reference: %w", err)
+		return err
 	}
 	for _, r := range j.objects {
 		if err := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
@@ -221,7 +222,9 @@ func (j *creation) createPod(ctx context.Context, gate bool) (*corev1.Pod, error
 		pod, err = j.settle(ctx, err)
 	}
 	if err != nil {
-		j.c.logLine(slog.LevelError, loggerClient, `Please check "kubectl auth can-i create pod" first. It should be yes.`)
+		if kube.Kind(err) == kube.Forbidden {
+			j.c.logLine(slog.LevelError, loggerClient, `Please check "kubectl auth can-i create pod" first. It should be yes.`)
+		}
 		return nil, apiError("creating the driver pod "+j.p.Namespace+"/"+j.p.PodName, err)
 	}
 	j.pod = pod
@@ -349,6 +352,14 @@ func hasGate(pod *corev1.Pod) bool { return slices.ContainsFunc(pod.Spec.Schedul
 
 func ownerOf(pod *corev1.Pod) *metav1.OwnerReference {
 	return &metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: new(true)}
+}
+
+func ownerPatch(owner *metav1.OwnerReference) ([]byte, error) {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": []*metav1.OwnerReference{owner}}})
+	if err != nil {
+		return nil, fmt.Errorf("encode an owner reference: %w", err)
+	}
+	return patch, nil
 }
 
 // owned returns a copy of obj with the owner in place of any other.

@@ -293,3 +293,22 @@ func TestExistingClaimIsNotTakenOver(t *testing.T) {
 	}
 	log.has(t, "the claim mine exists already and is used as it is")
 }
+
+// A Role made for stock Spark may neither patch pods nor delete companions: what a failure leaves goes to the garbage
+// collector.
+func TestCleanUpWithoutDeleteRights(t *testing.T) {
+	s := kubetest.New()
+	s.Fail(kubetest.Fault{Verb: "create", Resource: "networkpolicies", Status: 403, Reason: "Forbidden", Message: "no policies"})
+	for _, r := range []string{"services", "configmaps"} {
+		s.Fail(kubetest.Fault{Verb: "delete", Resource: r, Status: 403, Reason: "Forbidden", Message: "no deletes"})
+	}
+	c, log := newTestClient(t, s, false)
+	err := c.Create(t.Context(), mustPlan(t, piArgs(nil), testEnv(t, nil)))
+	if !strings.Contains(errorText(err), "no policies") || strings.Contains(log.String(), "WARN") {
+		t.Errorf("%v\n%s", err, log)
+	}
+	collect(s)
+	if l := left(s); len(l) > 0 {
+		t.Errorf("left: %q", l)
+	}
+}
