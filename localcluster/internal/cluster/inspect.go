@@ -64,7 +64,7 @@ func problem(r statedir.Record, supervised bool) string {
 	case r.Failure != "":
 		return "the cluster has stopped: " + r.Failure
 	case !supervised:
-		return "the supervisor was killed: `up` starts the cluster afresh, `down` removes what is left"
+		return "the supervisor has ended: `up` starts the cluster afresh, `down` removes what is left"
 	}
 	return ""
 }

@@ -12,17 +12,14 @@ import (
 // nodeRole names the role that the node has beside what the Node authorizer grants it.
 const nodeRole = "kubespark:node"
 
-// nodeRules grants the node what a kubelet does not need: it watches the objects that pods may mount instead of
-// fetching them pod by pod, and makes persistent volumes out of folders.
+// nodeRules grants the node what a kubelet does not need: it resolves service names, so it watches the pods of the
+// whole cluster. What its own pods mount the Node authorizer grants as well, but only a moment after they were bound.
 func nodeRules() []rbacv1.PolicyRule {
-	read := []string{"get", "list", "watch"}
 	return []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Verbs: read, Resources: []string{
-			"pods", "services", "configmaps", "secrets", "namespaces", "nodes", "persistentvolumes", "persistentvolumeclaims"}},
-		{APIGroups: []string{""}, Verbs: []string{"create", "update", "patch", "delete"}, Resources: []string{"persistentvolumes"}},
-		{APIGroups: []string{""}, Verbs: []string{"create", "update", "patch"}, Resources: []string{"events"}},
+		{APIGroups: []string{""}, Verbs: []string{"get", "list", "watch"}, Resources: []string{"pods", "services"}},
+		{APIGroups: []string{""}, Verbs: []string{"get"}, Resources: []string{
+			"configmaps", "secrets", "persistentvolumes", "persistentvolumeclaims"}},
 		{APIGroups: []string{""}, Verbs: []string{"create"}, Resources: []string{"serviceaccounts/token"}},
-		{APIGroups: []string{"storage.k8s.io"}, Verbs: read, Resources: []string{"storageclasses"}},
 	}
 }
 

@@ -16,8 +16,6 @@ import (
 	"strconv"
 	"time"
 
-	vknode "github.com/virtual-kubelet/virtual-kubelet/node"
-	"github.com/virtual-kubelet/virtual-kubelet/node/nodeutil"
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -72,7 +70,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	stopEvents := p.startEvents(o.Name)
 	defer stopEvents()
-	vk, err := newVirtualKubelet(p, o)
+	vk, err := newControllers(p, o)
 	if err != nil {
 		return err
 	}
@@ -89,7 +87,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer stopServing()
 	go p.names.run(ctx, p)
-	err = vk.Run(ctx)
+	err = vk.run(ctx)
 	p.shutDown()
 	if cerr := Clean(o.StateDir); cerr != nil {
 		return errors.Join(err, cerr)
@@ -151,30 +149,6 @@ func (p *provider) startEvents(name string) (stop func()) {
 	b.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: p.client.CoreV1().Events("")})
 	p.events = events{b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet", Host: name})}
 	return b.Shutdown
-}
-
-func newVirtualKubelet(p *provider, o Options) (*nodeutil.Node, error) {
-	spec, err := nodeSpec(o)
-	if err != nil {
-		return nil, err
-	}
-	provide := func(c nodeutil.ProviderConfig) (nodeutil.Provider, vknode.NodeProvider, error) {
-		p.assigned = c.Pods
-		return p, vknode.NewNaiveNodeProvider(), nil
-	}
-	vk, err := nodeutil.NewNode(o.Name, provide, nodeutil.WithClient(p.client), func(c *nodeutil.NodeConfig) error {
-		c.NodeSpec = spec
-		c.NumWorkers = podWorkers
-		c.InformerResyncPeriod = 0
-		c.EventRecorder = quiet{p.events.r}
-		c.SkipDownwardAPIResolution = true
-		c.HTTPListenAddr = o.ListenAddress
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("node %s: %w", o.Name, err)
-	}
-	return vk, nil
 }
 
 // serve starts the kubelet API.
