@@ -83,7 +83,7 @@ func TestBuildSpark(t *testing.T) {
 	for _, b := range m.Binds {
 		dest = append(dest, b.Destination)
 	}
-	want := []string{"/opt/java", "/opt/python", "/opt/spark/bin", "/opt/spark/jars", "/opt/spark/python", "/opt/kubespark/kubespark.jar", "/opt/kubespark/kubespark-manager"}
+	want := []string{"/opt/java", "/opt/spark/bin", "/opt/spark/jars", "/opt/spark/python", "/opt/kubespark/kubespark.jar", "/opt/kubespark/kubespark-manager"}
 	if d := cmp.Diff(want, dest); d != "" {
 		t.Error(d)
 	}
@@ -92,6 +92,18 @@ func TestBuildSpark(t *testing.T) {
 		if err != nil || st.Mode() != mode {
 			t.Errorf("%s: %v, %v; want %v", path, st, err, mode)
 		}
+	}
+	if at, err := os.Readlink(filepath.Join(m.Layer, "opt/python")); err != nil || at != "/usr" {
+		t.Errorf("python of the host: %q, %v", at, err)
+	}
+	if err := os.Remove(filepath.Join(m.Layer, "opt/python")); err != nil {
+		t.Fatal(err)
+	}
+	if err := linkPython(m.Layer, "/root/.pyenv/versions/3"); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := os.Stat(filepath.Join(m.Layer, "root/.pyenv/versions")); err != nil || st.Mode().Perm() != 0o755 {
+		t.Errorf("folder above a private python: %v, %v", st, err)
 	}
 	if _, err := BuildSpark(s, SparkOptions{Name: "x", SparkHome: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "SPARK_HOME") {
 		t.Errorf("no distribution: %v", err)

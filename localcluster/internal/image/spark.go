@@ -44,7 +44,7 @@ func BuildSpark(s Store, o SparkOptions) (Manifest, error) {
 		return fail(err)
 	}
 	layer := filepath.Join(s.Folder(o.Name), "layer")
-	if err := buildLayer(layer, o); err != nil {
+	if err := errors.Join(buildLayer(layer, o), linkPython(layer, python)); err != nil {
 		return fail(err)
 	}
 	m := Manifest{
@@ -53,7 +53,10 @@ func BuildSpark(s Store, o SparkOptions) (Manifest, error) {
 			"PATH=/opt/python/bin:/opt/java/bin:" + defaultPath, "SPARK_HOME=/opt/spark", "JAVA_HOME=/opt/java", "PYSPARK_PYTHON=/opt/python/bin/python3",
 			"PYSPARK_DRIVER_PYTHON=/opt/python/bin/python3", "LANG=C.UTF-8",
 		},
-		Binds: []Bind{{java, "/opt/java"}, {python, "/opt/python"}},
+		Binds: []Bind{{java, "/opt/java"}},
+	}
+	if !ofTheHost(python) {
+		m.Binds = append(m.Binds, Bind{python, python})
 	}
 	binds, err := sparkBinds(o)
 	if err != nil {
@@ -140,6 +143,22 @@ func writeScript(path string, text []byte) error {
 		return err
 	}
 	return os.Chmod(path, 0o755)
+}
+
+// linkPython makes /opt/python. Python itself stays at the path that it was built for, because its libraries are found by it; the
+// folders above are made passable for every user.
+func linkPython(layer, prefix string) error {
+	if !ofTheHost(prefix) {
+		if err := os.MkdirAll(filepath.Join(layer, filepath.Dir(prefix)), 0o755); err != nil {
+			return err
+		}
+	}
+	return os.Symlink(prefix, filepath.Join(layer, "opt/python"))
+}
+
+// ofTheHost says whether a path is part of every container, as the host's own programs are.
+func ofTheHost(path string) bool {
+	return path == "/usr" || strings.HasPrefix(path, "/usr/")
 }
 
 func javaHome(given string) (string, error) {
