@@ -228,6 +228,22 @@ func TestStopLeavesNothingB13(t *testing.T) {
 	})
 }
 
+// A manager that dies at stop is started again, opened and stopped, without a start.
+func TestStopAfterRestart(t *testing.T) {
+	within(t, nil, func(t *testing.T, s *spark) {
+		s.kubelet(time.Second, 100*time.Millisecond)
+		s.launch(3)
+		wait(5 * time.Second)
+		s.crash()
+		s.onlyOpen = true
+		s.launch(3)
+		want(t, "left", s.stop(), 0)
+		wait(time.Second)
+		want(t, "executors", len(s.ids()), 0)
+		want(t, "ConfigMaps", len(s.server.List("configmaps")), 0)
+	})
+}
+
 // E223: creates in flight when stop begins leave no pod behind.
 func TestStopDuringCreatesE223(t *testing.T) {
 	within(t, nil, func(t *testing.T, s *spark) {

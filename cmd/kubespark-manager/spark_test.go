@@ -48,6 +48,7 @@ type spark struct {
 	starts    int
 	ended     chan struct{} // of the manager now running
 	apiServer string
+	onlyOpen  bool // no session.start
 }
 
 const (
@@ -140,6 +141,9 @@ func (s *spark) open(target int) {
 		"conf": s.conf, "resume": resume})
 	if got["error"] != nil {
 		s.t.Fatalf("session.open: %v", got["error"])
+	}
+	if s.onlyOpen {
+		return
 	}
 	got = s.call("session.start", object{"conf": s.conf, "defaultProfile": profile(), "initialTarget": target})
 	if got["error"] != nil {

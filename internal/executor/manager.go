@@ -91,6 +91,7 @@ type Manager struct {
 	foreign   map[string]bool // UIDs of pods of an earlier life of the driver
 	gate      bool            // the driver pod is Ready, or was waited for long enough
 	ready     bool            // the driver pod is Ready
+	began     bool            // something may have been written
 	exited    bool            // the driver was told to end
 	dirty     bool            // the allocator has something to decide
 	nextRound time.Time

@@ -110,6 +110,9 @@ func (m *Manager) prepare(s Session) error {
 	if m.template, err = m.loadTemplate(); err != nil {
 		return err
 	}
+	if err := m.checkUserSteps(); err != nil {
+		return err
+	}
 	connect := m.env.Connect
 	if connect == nil {
 		connect = kube.Config
@@ -119,6 +122,20 @@ func (m *Manager) prepare(s Session) error {
 		return err
 	}
 	return m.connect(cfg)
+}
+
+// checkUserSteps finds feature steps that only a JVM can run, while the stock manager can still take over. What else is
+// wrong with the pod is said by Start, when the settings are complete.
+func (m *Manager) checkUserSteps() error {
+	profile, err := feature.DefaultProfile(m.conf)
+	if err != nil {
+		return err
+	}
+	_, err = feature.BuildExecutor(m.input("1", profile))
+	if user := (*feature.UserStepsError)(nil); errors.As(err, &user) {
+		return &FallbackError{err.Error()}
+	}
+	return nil
 }
 
 func (m *Manager) configure(props map[string]string, version conf.Version) error {

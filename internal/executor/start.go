@@ -33,10 +33,14 @@ func (m *Manager) Start(props map[string]string, profile sparkpod.Profile, targe
 		m.profiles[profile.ID] = profile
 		m.reader = &snapshot.Reader{Container: container, CheckAll: m.set.checkAll, RestartIsEnd: true,
 			Warn: func(text string) { m.log("WARN", source.WatchLogger, text) }}
+		m.began = true
 		ctx := m.ctx
 		go func() {
 			list, version, err := m.begin(ctx)
 			m.post(func() {
+				if err == nil && m.phase != opened {
+					err = errors.New("the session was stopped while it started")
+				}
 				if err == nil {
 					m.run(list, version, profile.ID, target)
 				}
@@ -61,9 +65,6 @@ func (m *Manager) check(props map[string]string, profile sparkpod.Profile) (stri
 	}
 	m.files, m.conffile = files, sortedKeys(files)
 	spec, err := feature.BuildExecutor(m.input("1", profile))
-	if user := (*feature.UserStepsError)(nil); errors.As(err, &user) {
-		return "", &FallbackError{err.Error()}
-	}
 	if err != nil {
 		return "", err
 	}

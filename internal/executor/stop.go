@@ -20,10 +20,11 @@ const (
 // could not be deleted.
 func (m *Manager) Stop(deadline time.Duration, reply func(left int)) {
 	m.post(func() {
-		was := m.phase
+		// A manager that was started while the driver stops is opened and stopped, without a start.
+		written := m.began || (m.phase == opened && m.session.Resume != nil)
 		m.phase = stopping
-		if was != running {
-			reply(0) // nothing was made
+		if !written {
+			reply(0)
 			return
 		}
 		if deadline <= 0 || deadline > stopDeadline {
@@ -56,8 +57,10 @@ func (m *Manager) cleanUp(ctx context.Context) int {
 	if set.deleteExecutors {
 		m.awaitEnds(ctx)
 	}
-	m.stopRead()
-	waitFor(ctx, m.sources.Wait)
+	if m.stopRead != nil {
+		m.stopRead()
+		waitFor(ctx, m.sources.Wait)
+	}
 	if set.deleteServices {
 		m.deleteFamily(ctx, api.Services, "services")
 	}
@@ -81,7 +84,9 @@ func (m *Manager) endCreates(ctx context.Context) {
 	if waitFor(short, m.creates.Wait) {
 		return
 	}
-	m.stopMake()
+	if m.stopMake != nil {
+		m.stopMake()
+	}
 	waitFor(ctx, m.creates.Wait)
 }
 
