@@ -13,17 +13,8 @@ func (s *Settings) Check(given Args) error {
 	if err := checkJavaOptions(s.Props); err != nil {
 		return err
 	}
-	if m := given.DeployMode; m != "" && m != "client" && m != "cluster" {
-		return sparkError(`--deploy-mode must be either "client" or "cluster"`)
-	}
-	if len(s.Actions) > 1 {
-		return sparkError(fmt.Sprintf("Action cannot be both %s and %s.", s.Actions[0], s.Actions[1]))
-	}
-	if given.Remote != "" && (given.Master != "" || given.DeployMode != "") || s.Remote != "" && s.Master != "" {
-		return sparkError("Remote cannot be specified with master and/or deploy mode.")
-	}
-	if len(s.Actions) > 0 {
-		return nil
+	if err := s.checkModes(given); err != nil || len(s.Actions) > 0 {
+		return err
 	}
 	if s.PrimaryResource == "" {
 		return launcherError("Missing application resource.")
@@ -41,6 +32,20 @@ func (s *Settings) Check(given Args) error {
 	case "", "client", "cluster":
 	default:
 		return sparkError("Deploy mode must be either client or cluster")
+	}
+	return nil
+}
+
+// checkModes looks at what contradicts itself.
+func (s *Settings) checkModes(given Args) error {
+	if m := given.DeployMode; m != "" && m != "client" && m != "cluster" {
+		return sparkError(`--deploy-mode must be either "client" or "cluster"`)
+	}
+	if len(s.Actions) > 1 {
+		return sparkError(fmt.Sprintf("Action cannot be both %s and %s.", s.Actions[0], s.Actions[1]))
+	}
+	if given.Remote != "" && (given.Master != "" || given.DeployMode != "") || s.Remote != "" && s.Master != "" {
+		return sparkError("Remote cannot be specified with master and/or deploy mode.")
 	}
 	return nil
 }

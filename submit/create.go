@@ -295,22 +295,30 @@ func (j *creation) companion(ctx context.Context, obj runtime.Object, owner *met
 		// An unknown outcome without an owner may have left the object: it is taken back with the others.
 		return r, owner == nil && k == kube.Unknown, apiError("creating "+r.String(), err)
 	}
-	there, gerr := j.c.api.GetObject(ctx, ns, obj)
-	if gerr != nil {
-		return r, false, apiError("reading "+r.String(), gerr)
+	ours, err = j.meets(ctx, r, obj, owner, unknown)
+	return r, ours, err
+}
+
+// meets decides about an object that has the name of a companion already. unknown says that it may come from a create
+// whose answer was lost.
+func (j *creation) meets(ctx context.Context, r kube.ObjectRef, obj runtime.Object, owner *metav1.OwnerReference, unknown bool) (ours bool, err error) {
+	there, err := j.c.api.GetObject(ctx, j.p.Namespace, obj)
+	if err != nil {
+		return false, apiError("reading "+r.String(), err)
 	}
-	m, merr := meta.Accessor(there)
-	if merr != nil {
-		return r, false, fmt.Errorf("read the metadata of %s: %w", r, merr)
+	m, err := meta.Accessor(there)
+	if err != nil {
+		return false, fmt.Errorf("read the metadata of %s: %w", r, err)
 	}
-	if of := metav1.GetControllerOf(m); of != nil && owner != nil && of.UID == owner.UID || of == nil && owner == nil && unknown {
-		return r, true, nil
-	}
-	if _, claim := obj.(*corev1.PersistentVolumeClaim); claim && !strings.HasPrefix(r.Name, j.p.prefix+"-") {
+	of := metav1.GetControllerOf(m)
+	switch _, claim := obj.(*corev1.PersistentVolumeClaim); {
+	case of != nil && owner != nil && of.UID == owner.UID, of == nil && owner == nil && unknown:
+		return true, nil
+	case claim && !strings.HasPrefix(r.Name, j.p.prefix+"-"):
 		j.c.logLine(slog.LevelInfo, loggerClient, fmt.Sprintf("the claim %s exists already and is used as it is", r.Name))
-		return r, false, nil
+		return false, nil
 	}
-	return r, false, &Error{Class: classClient, Err: err, Text: fmt.Sprintf("%s exists already and is not this application's: delete it or choose another name", r)}
+	return false, &Error{Class: classClient, Text: fmt.Sprintf("%s exists already and is not this application's: delete it or choose another name", r)}
 }
 
 // openGate lets the scheduler have the pod. Gates can only go, so the list that was read is safe to write without ours; the

@@ -12,7 +12,8 @@ type parsed struct {
 	help, version, usageError bool
 	example                   bool // run-example: the first word is a class of the examples
 	shell                     bool // a shell's main: the real spark-submit's
-	optionsEnd                int  // index in argv of the primary resource, or its length
+	badConf                   string
+	optionsEnd                int // index in argv of the primary resource, or its length
 }
 
 // lineError is a command line that the launcher refuses.
@@ -47,6 +48,7 @@ func (p *parsed) valueOptions() map[string]func(string) {
 		"--extra-properties-file": func(v string) {
 			p.ExtraPropertiesFiles = append(p.ExtraPropertiesFiles, v)
 		},
+		"--conf": p.setConf, "-c": p.setConf,
 		"--queue": func(string) {}, // another cluster manager's
 		"--kill":  action(submit.ActionKill), "--status": action(submit.ActionStatus),
 	}
@@ -72,31 +74,19 @@ func (p *parsed) switches() map[string]func() {
 func parse(argv []string) (*parsed, error) {
 	p := &parsed{Args: submit.Args{Conf: map[string]string{}}, optionsEnd: len(argv)}
 	values, switches := p.valueOptions(), p.switches()
-	i := 0
-	if len(argv) > 0 {
-		switch argv[0] {
-		case "run-example":
-			p.example, i = true, 1
-		case "pyspark-shell-main", "sparkr-shell-main":
-			p.shell, i = true, 1
-		}
-	}
 	driverCores := ""
 	values["--driver-cores"] = func(v string) { driverCores = v }
-	for ; i < len(argv); i++ {
+	for i := p.special(argv); i < len(argv); i++ {
 		name, value, joined := splitOption(argv[i])
 		if set, ok := switches[name]; ok {
 			set()
 			continue
 		}
-		set, takesValue := values[name]
-		if name == "--conf" || name == "-c" {
-			takesValue = true
-		}
+		set, ok := values[name]
 		switch {
-		case !takesValue && strings.HasPrefix(argv[i], "-"):
+		case !ok && strings.HasPrefix(argv[i], "-"):
 			return nil, lineError("Unrecognized option: " + argv[i])
-		case !takesValue:
+		case !ok:
 			p.optionsEnd = i
 			p.PrimaryResource, p.AppArgs = argv[i], argv[i+1:]
 			i = len(argv)
@@ -107,20 +97,39 @@ func parse(argv []string) (*parsed, error) {
 			i++
 			value = argv[i]
 		}
-		if set == nil {
-			k, v, ok := strings.Cut(value, "=")
-			if !ok {
-				return nil, lineError("Invalid argument to --conf: " + value)
-			}
-			p.Conf[k] = v
-			continue
+		if set(value); p.badConf != "" {
+			return nil, lineError("Invalid argument to --conf: " + p.badConf)
 		}
-		set(value)
 	}
 	if driverCores != "" { // the option beats --conf, wherever it stands
 		p.Conf["spark.driver.cores"] = driverCores
 	}
 	return p, nil
+}
+
+// special reads a first argument that is no option of its own and returns the index of the first option.
+func (p *parsed) special(argv []string) int {
+	if len(argv) == 0 {
+		return 0
+	}
+	switch argv[0] {
+	case "run-example":
+		p.example = true
+	case "pyspark-shell-main", "sparkr-shell-main":
+		p.shell = true
+	default:
+		return 0
+	}
+	return 1
+}
+
+// setConf is --conf.
+func (p *parsed) setConf(value string) {
+	k, v, ok := strings.Cut(value, "=")
+	if !ok {
+		p.badConf = value
+	}
+	p.Conf[k] = v
 }
 
 // splitOption cuts --name=value; the value has at least one character, else the text is no option.
