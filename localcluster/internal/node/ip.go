@@ -32,14 +32,14 @@ func newAddresses(cidr string) (*addresses, error) {
 func (a *addresses) take() (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	next := a.last
 	for range 1 << (32 - a.net.Bits()) {
-		next := a.last.Next()
+		next = next.Next()
 		if !a.net.Contains(next) || !a.net.Contains(next.Next()) { // the last one is left out, too
 			next = a.net.Addr().Next().Next()
 		}
-		a.last = next
 		if !a.used[next] {
-			a.used[next] = true
+			a.last, a.used[next] = next, true
 			return next.String(), nil
 		}
 	}
