@@ -177,9 +177,11 @@ func TestTwoContexts(t *testing.T) {
 	}
 }
 
+// A killed JVM takes its child with it and leaves no copy of the binary.
 func TestChildDiesWithJVM(t *testing.T) {
 	t.Parallel()
-	r := start(t, app{program: []string{"idle.py"}})
+	tmp := t.TempDir()
+	r := start(t, app{conf: map[string]string{"spark.driver.extraJavaOptions": "-Djava.io.tmpdir=" + tmp}, program: []string{"idle.py"}})
 	pid := r.await("session.start", 1).PID
 	if err := r.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -189,9 +191,12 @@ func TestChildDiesWithJVM(t *testing.T) {
 			t.Fatalf("process %d lives on", pid)
 		}
 	}
+	if left, err := filepath.Glob(filepath.Join(tmp, "kubespark-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
 }
 
-// E0xx, the deny hand-shake: what registered before is named, the rest can no longer register.
+// The deny hand-shake of B10: what registered before is named, the rest can no longer register.
 func TestDeny(t *testing.T) {
 	t.Parallel()
 	r := start(t, app{script: "deny", program: []string{"rounds.py", os.DevNull}})

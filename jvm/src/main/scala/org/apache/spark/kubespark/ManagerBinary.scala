@@ -1,38 +1,25 @@
 package org.apache.spark.kubespark
 
 import java.io.{File, IOException}
-import java.nio.file.{Files, Path, StandardCopyOption}
+import java.nio.file.{Files, Path}
 import java.nio.file.attribute.PosixFilePermissions
 import java.util.Locale
 
 import org.apache.spark.SparkConf
-import org.apache.spark.util.{ShutdownHookManager, Utils}
+import org.apache.spark.util.Utils
 
 /**
  * Where the child's program comes from: the file that `spark.kubespark.manager.path` names, else the copy in our jar,
- * unpacked into a private folder. Used by the keeper's thread only.
+ * unpacked into a private folder that is deleted once the program runs: even a killed driver leaves nothing.
  */
 private[spark] final class ManagerBinary(conf: SparkConf) {
   import ManagerBinary._
-
-  private var unpacked: Option[Path] = None
 
   /** Starts the program, on the calling thread. Throws CannotRunHere with the reason if no way works. */
   def start(): Process = conf.getOption(Settings.ManagerPath) match {
     case Some(path) =>
       if (!new File(path).canExecute) throw new CannotRunHere(s"${Settings.ManagerPath}: $path is not an executable file")
       try run(path) catch { case e: IOException => throw new CannotRunHere(s"${Settings.ManagerPath}: ${e.getMessage}") }
-    case None => startUnpacked()
-  }
-
-  def delete(): Unit = {
-    unpacked.foreach(file => Utils.deleteRecursively(file.getParent.toFile))
-    unpacked = None
-  }
-
-  private def startUnpacked(): Process = unpacked.filter(Files.isExecutable(_)) match {
-    case Some(file) =>
-      try run(file.toString) catch { case e: IOException => throw new CannotRunHere(String.valueOf(e.getMessage)) }
     case None => unpackAndStart()
   }
 
@@ -49,29 +36,19 @@ private[spark] final class ManagerBinary(conf: SparkConf) {
 
   private def startIn(root: String, resource: String): Either[String, Process] =
     try {
-      val file = unpack(resource, new File(root).toPath)
-      try {
-        val process = run(file.toString)
-        unpacked = Some(file)
-        Right(process)
-      } catch {
-        case e: IOException =>
-          Utils.deleteRecursively(file.getParent.toFile)
-          Left(String.valueOf(e.getMessage))
-      }
+      Files.createDirectories(new File(root).toPath)
+      val folder = Files.createTempDirectory(new File(root).toPath, "kubespark-", ownerOnly)
+      try Right(run(unpack(resource, folder).toString)) finally Utils.deleteRecursively(folder.toFile)
     } catch {
       case e: IOException => Left(e.toString)
     }
 
-  private def unpack(resource: String, root: Path): Path = {
+  private def unpack(resource: String, folder: Path): Path = {
     val in = getClass.getClassLoader.getResourceAsStream(resource)
     if (in == null) throw new CannotRunHere(s"kubespark.jar has no $resource")
     try {
-      Files.createDirectories(root)
-      val folder = Files.createTempDirectory(root, "kubespark-", ownerOnly)
-      ShutdownHookManager.registerShutdownDeleteDir(folder.toFile)
       val file = folder.resolve("kubespark-manager")
-      Files.copy(in, file, StandardCopyOption.REPLACE_EXISTING)
+      Files.copy(in, file)
       Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwx------"))
       file
     } finally in.close()

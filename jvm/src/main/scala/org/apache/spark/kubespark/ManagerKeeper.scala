@@ -44,7 +44,7 @@ private[spark] final class ManagerKeeper(binary: ManagerBinary, script: KeeperSc
   @volatile private var current: Option[ManagerProcess] = None
   @volatile private var ready: Option[ManagerProcess] = None
 
-  private val thread = Threads.daemon("kubespark-manager-keeper", () => try keep() finally finish())
+  private val thread = Threads.daemon("kubespark-manager-keeper", () => try keep() finally ended.countDown())
   private val timer = Executors.newSingleThreadScheduledExecutor((r: Runnable) => Threads.daemon("kubespark-manager-ping", r))
 
   /** Starts the first child and waits for its answer to `session.open`. */
@@ -230,11 +230,6 @@ private[spark] final class ManagerKeeper(binary: ManagerBinary, script: KeeperSc
   }
 
   private def forget(child: ManagerProcess): Unit = synchronized { if (answering.contains(child)) answering = None }
-
-  private def finish(): Unit = {
-    binary.delete()
-    ended.countDown()
-  }
 
   private def isClosing: Boolean = closing.getCount == 0
   private def seconds(since: Long): Long = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - since)
