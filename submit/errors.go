@@ -1,6 +1,11 @@
 package submit
 
-import "errors"
+import (
+	"errors"
+	"strings"
+
+	"github.com/kubespark/kubespark/conf"
+)
 
 // Stage says which of stock's two programs refuses an argument: scripts see a difference in how the line begins.
 type Stage int
@@ -46,6 +51,13 @@ func ClassOf(err error) string {
 	var e *Error
 	if errors.As(err, &e) && e.Class != "" {
 		return e.Class
+	}
+	var v *conf.ValueError
+	switch {
+	case errors.As(err, &v):
+		return classConf
+	case strings.HasPrefix(err.Error(), "requirement failed: "):
+		return classArgument
 	}
 	return classSpark
 }

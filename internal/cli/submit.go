@@ -105,6 +105,11 @@ func (c *submitCommand) handOver(s *submit.Settings) bool {
 	if s.Props[conf.SubmitFallback.Key()] == sparkSubmitName {
 		return true
 	}
+	switch s.DeployMode {
+	case "", "client", "cluster":
+	default:
+		return false // Check refuses it
+	}
 	if s.Native() {
 		return false
 	}
