@@ -29,7 +29,7 @@ type Key interface {
 // are missing here.
 func Keys() []Key {
 	var all []Key
-	for _, part := range [][]Key{submitKeys(), podKeys(), redactKeys()} {
+	for _, part := range [][]Key{submitKeys(), podKeys(), executorKeys(), redactKeys()} {
 		all = append(all, part...)
 	}
 	return all
