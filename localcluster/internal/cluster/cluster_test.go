@@ -77,7 +77,7 @@ func TestClearEndsWhatAKilledSupervisorLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	err = h.clear(t.Context(), d, func(format string, args ...any) { fmt.Fprintf(&said, format, args...) })
+	err = h.remove(t.Context(), d, func(format string, args ...any) { fmt.Fprintf(&said, format, args...) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +92,27 @@ func TestClearEndsWhatAKilledSupervisorLeft(t *testing.T) {
 	}
 	if _, err := os.Stat(string(d)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder is left: %v", err)
+	}
+}
+
+func TestLastLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	for text, want := range map[string]string{
+		"":                                  "",
+		"one\n":                             "one",
+		"one\ntwo\n\n":                      "two",
+		strings.Repeat("x", 9000):           strings.Repeat("x", lastLineMax) + "…",
+		"a\n" + strings.Repeat("é\n", 5000): "é",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := lastLine(path); got != want {
+			t.Errorf("lastLine = %.40q, want %.40q", got, want)
+		}
+	}
+	if got := lastLine(path + "-not"); got != "" {
+		t.Errorf("lastLine of no file = %q", got)
 	}
 }
 
@@ -111,6 +132,38 @@ func TestClearAfterAnotherBootTouchesNoProcess(t *testing.T) {
 	}
 	if len(cleaned) != 1 {
 		t.Errorf("cleaned %q, want the node's folder", cleaned)
+	}
+}
+
+func TestClearKeepsTheLock(t *testing.T) {
+	var cleaned []string
+	h, d := machine(&cleaned), newDir(t)
+	unlock, err := d.Lock(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Create(statedir.Record{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.clear(t.Context(), d, quiet); err != nil {
+		t.Fatal(err)
+	}
+	waiting, done := make(chan struct{}), make(chan error, 1)
+	go func() {
+		second, err := d.Lock(func() { close(waiting) })
+		if err == nil {
+			second()
+		}
+		done <- err
+	}()
+	select {
+	case <-waiting:
+	case err := <-done:
+		t.Fatalf("another command got in between the old cluster's end and the new one's start: %v", err)
+	}
+	unlock()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 
@@ -178,7 +231,7 @@ func TestAwait(t *testing.T) {
 		said, want string
 	}{
 		{"ready", statedir.Record{Supervisor: alive, Components: []statedir.Component{etcd}}, "  etcd                     ready after  1.5 s\n", ""},
-		{"given up", statedir.Record{Supervisor: alive, Failure: "node failed"}, "", "node failed; its log is in "},
+		{"given up", statedir.Record{Supervisor: alive, Failure: "node failed"}, "", "node failed"},
 		{"killed", statedir.Record{Supervisor: process.ID{PID: alive.PID, Start: 1}}, "", "the supervisor ended before the cluster was ready: see "},
 		{"slow", statedir.Record{Supervisor: alive, Components: []statedir.Component{{Name: "node", Phase: statedir.Starting, Reason: "it has not registered yet"}}},
 			"", "the cluster was not ready within 1ms: node is starting, it has not registered yet; it keeps running"},

@@ -42,15 +42,23 @@ func Down(ctx context.Context, h Host, d statedir.Dir, say func(format string, a
 	defer unlock()
 	_, err = d.Load()
 	found := !errors.Is(err, fs.ErrNotExist)
-	return found, h.clear(ctx, d, say)
+	return found, h.remove(ctx, d, say)
 }
 
-// clear stops the processes that the record names, lets the node's leftovers be taken away, and removes the folder's
-// content. The caller holds the folder's lock.
+// remove clears the folder and deletes it. The caller holds the folder's lock, and this ends it.
+func (h Host) remove(ctx context.Context, d statedir.Dir, say func(format string, args ...any)) error {
+	if err := h.clear(ctx, d, say); err != nil {
+		return err
+	}
+	return d.Remove()
+}
+
+// clear stops the processes that the record names, lets the node's leftovers be taken away, and empties the folder.
+// The caller holds the folder's lock.
 func (h Host) clear(ctx context.Context, d statedir.Dir, say func(format string, args ...any)) error {
 	r, err := d.Load()
 	if errors.Is(err, fs.ErrNotExist) {
-		return d.Remove()
+		return d.Empty()
 	}
 	if err != nil {
 		return err
@@ -67,7 +75,7 @@ func (h Host) clear(ctx context.Context, d statedir.Dir, say func(format string,
 	if err := h.CleanNode(d.Node()); err != nil {
 		return fmt.Errorf("remove what the node left: %w", err)
 	}
-	return d.Remove()
+	return d.Empty()
 }
 
 // stop ends the supervisor, which stops the others in order, then whatever it did not stop.

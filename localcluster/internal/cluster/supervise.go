@@ -1,12 +1,14 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,9 +38,38 @@ func Supervise(ctx context.Context, d statedir.Dir, table process.Table, log *sl
 		err = supervisor.Run(ctx, parts, s, log)
 	}
 	if err != nil {
-		s.fail(err, log)
+		s.fail(explain(err, d), log)
 	}
 	return err
+}
+
+// explain adds the last words of a part that could not be started.
+func explain(err error, d statedir.Dir) string {
+	var failed *supervisor.PartError
+	if !errors.As(err, &failed) {
+		return err.Error()
+	}
+	log := d.Log(failed.Part)
+	if last := lastLine(log); last != "" {
+		return fmt.Sprintf("%v; its log %s ends with: %s", err, log, last)
+	}
+	return err.Error()
+}
+
+const lastLineMax = 400
+
+// lastLine returns the last line of the file that is not empty, shortened to lastLineMax bytes, or "".
+func lastLine(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	text = bytes.TrimRight(text, "\n")
+	line := string(text[bytes.LastIndexByte(text, '\n')+1:])
+	if len(line) > lastLineMax {
+		line = strings.ToValidUTF8(line[:lastLineMax], "") + "…"
+	}
+	return line
 }
 
 // parts joins the components' command lines with their order and their probes.
@@ -141,13 +172,13 @@ func (s *store) Present() error {
 }
 
 // fail leaves the reason for Up and Status to read.
-func (s *store) fail(reason error, log *slog.Logger) {
+func (s *store) fail(reason string, log *slog.Logger) {
 	if s.Present() != nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.record.Failure = reason.Error()
+	s.record.Failure = reason
 	if err := s.dir.Save(s.record); err != nil {
 		log.Error("the reason was not written down", "error", err)
 	}

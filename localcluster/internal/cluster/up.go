@@ -139,7 +139,7 @@ func (h Host) await(ctx context.Context, o UpOptions, fresh process.ID) error {
 			return err
 		}
 		if r.Failure != "" {
-			return fmt.Errorf("%s; its log is in %s", r.Failure, o.Dir.Logs())
+			return errors.New(r.Failure)
 		}
 		if !already {
 			tellReady(r, told, o.Say)
@@ -169,7 +169,7 @@ func (h Host) giveUp(ctx context.Context, o UpOptions, already bool) error {
 	if already {
 		return errors.New("interrupted: the cluster keeps running")
 	}
-	if err := h.clear(context.WithoutCancel(ctx), o.Dir, o.Say); err != nil {
+	if err := h.remove(context.WithoutCancel(ctx), o.Dir, o.Say); err != nil {
 		return fmt.Errorf("interrupted, and the cluster could not be taken down: %w", err)
 	}
 	return errors.New("interrupted: the cluster was taken down again")

@@ -10,9 +10,21 @@ import (
 	"syscall"
 )
 
-// Remove deletes what the cluster has on disk, the record last, and the folder itself unless something else lies in
-// it. It refuses while a file system is mounted below the folder: behind a mount may be the user's own files.
+// Remove empties the folder and deletes it too, unless something else lies in it.
 func (d Dir) Remove() error {
+	if err := d.Empty(); err != nil {
+		return err
+	}
+	err := os.Remove(string(d))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
+		return fmt.Errorf("remove the state folder: %w", err)
+	}
+	return nil
+}
+
+// Empty deletes what the cluster has on disk, the record last; the folder stays, and with it the lock on it. It
+// refuses while a file system is mounted below the folder: behind a mount may be the user's own files.
+func (d Dir) Empty() error {
 	table, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return fmt.Errorf("read the mount table: %w", err)
@@ -22,12 +34,8 @@ func (d Dir) Remove() error {
 	}
 	for _, name := range entries() {
 		if err := os.RemoveAll(d.Join(name)); err != nil {
-			return fmt.Errorf("remove the state folder: %w", err)
+			return fmt.Errorf("empty the state folder: %w", err)
 		}
-	}
-	err = os.Remove(string(d))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
-		return fmt.Errorf("remove the state folder: %w", err)
 	}
 	return nil
 }

@@ -38,6 +38,16 @@ type Store interface {
 	Present() error // nil while the folder is there
 }
 
+// PartError says that a part cannot be started.
+type PartError struct {
+	Part   string
+	Reason string // how it ended the last time
+}
+
+func (e *PartError) Error() string {
+	return fmt.Sprintf("%s failed %d times before it was ready, at last so: %s", e.Part, maxStarts, e.Reason)
+}
+
 const (
 	presentEvery = 2 * time.Second // how often the supervisor looks whether its folder was deleted
 	maxStarts    = 3               // failed starts of a part that was never ready, after which it gives up
@@ -138,7 +148,7 @@ func (o *owner) take(e event) error {
 		return err
 	}
 	if o.failed[e.part] >= maxStarts {
-		return fmt.Errorf("%s failed %d times before it was ready, at last so: %s", o.state[e.part].Name, maxStarts, e.reason)
+		return &PartError{Part: o.state[e.part].Name, Reason: e.reason}
 	}
 	return nil
 }
