@@ -33,7 +33,7 @@ func Supervise(ctx context.Context, d statedir.Dir, table process.Table, log *sl
 	if err := d.Save(s.record); err != nil {
 		return err
 	}
-	parts, err := parts(d, record.Spec, supervisor.NewSpawner(table))
+	parts, err := newParts(d, record.Spec, supervisor.NewSpawner(table))
 	if err == nil {
 		err = supervisor.Run(ctx, parts, s, log)
 	}
@@ -72,8 +72,8 @@ func lastLine(path string) string {
 	return line
 }
 
-// parts joins the components' command lines with their order and their probes.
-func parts(d statedir.Dir, spec statedir.Spec, spawner *supervisor.Spawner) ([]supervisor.Part, error) {
+// newParts joins the components' command lines with their order and their probes.
+func newParts(d statedir.Dir, spec statedir.Spec, spawner *supervisor.Spawner) ([]supervisor.Part, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the own program: %w", err)
