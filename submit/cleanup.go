@@ -10,7 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubespark/kubespark/conf"
 	"github.com/kubespark/kubespark/internal/kube"
+	"github.com/kubespark/kubespark/internal/sparkpod"
 )
 
 // cleanUp takes back what a failed creation has made. Each failure is a warning and stops nothing; what the pod owns goes
@@ -18,6 +20,7 @@ import (
 func (j *creation) cleanUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
+	j.findLost(ctx)
 	if j.pod != nil && !j.found {
 		j.warn("the driver pod "+j.p.ID(), j.deletePod(ctx))
 	}
@@ -26,6 +29,18 @@ func (j *creation) cleanUp(ctx context.Context) {
 	}
 	for _, u := range j.uploaded {
 		j.warn("the upload "+u.Target, u.remove())
+	}
+}
+
+// findLost looks for a pod whose create was interrupted before the answer came. With a caller's own submission id it may
+// be an earlier one, and stays.
+func (j *creation) findLost(ctx context.Context) {
+	if j.pod != nil || !j.posted || j.goneUID != "" || j.p.Conf.Raw(conf.SubmissionID.Key(), "") != "" {
+		return
+	}
+	pod, err := j.c.api.Pods(j.p.Namespace).Get(ctx, j.p.PodName, metav1.GetOptions{})
+	if err == nil && pod.Labels[sparkpod.LabelAppSelector] == j.p.AppID {
+		j.pod = pod
 	}
 }
 
@@ -79,7 +94,7 @@ func (j *creation) removeOrOrphan(ctx context.Context, r kube.ObjectRef) error {
 	}
 	if perr := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
 		return j.c.api.PatchObject(ctx, r, types.MergePatchType, patch, nil)
-	}); perr != nil {
+	}); perr != nil && kube.Kind(perr) != kube.NotFound {
 		return err
 	}
 	return nil

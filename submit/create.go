@@ -37,6 +37,7 @@ const (
 //
 // Create may be repeated with a plan of the same spark.kubespark.submissionId: it finds its own pod and completes it.
 func (c *Client) Create(ctx context.Context, p *Plan) (err error) {
+	ctx = kube.Quiet(ctx)
 	for _, n := range p.Notices {
 		c.logLine(n.Level, n.Logger, n.Text)
 	}
@@ -70,6 +71,7 @@ type creation struct {
 	pre      []kube.ObjectRef
 	objects  []kube.ObjectRef // created without an owner
 	pod      *corev1.Pod      // created by us
+	posted   bool             // the pod may exist, whatever was answered
 	goneUID  types.UID        // of a pod that we created and deleted again
 	found    bool             // the pod was there from an earlier submission of the same id: it is never taken back
 }
@@ -215,6 +217,7 @@ func (j *creation) createPod(ctx context.Context, gate bool) (*corev1.Pod, error
 		return nil, err
 	}
 	pod := &corev1.Pod{}
+	j.posted = true
 	err = kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
 		return j.c.api.CreateRaw(ctx, ref, body, pod)
 	})
@@ -293,7 +296,7 @@ func (j *creation) companion(ctx context.Context, obj runtime.Object, owner *met
 		return r, true, nil
 	case k != kube.AlreadyExists:
 		// An unknown outcome without an owner may have left the object: it is taken back with the others.
-		return r, owner == nil && k == kube.Unknown, apiError("creating "+r.String(), err)
+		return r, owner == nil && (k == kube.Unknown || k == kube.Canceled), apiError("creating "+r.String(), err)
 	}
 	ours, err = j.meets(ctx, r, obj, owner, unknown)
 	return r, ours, err

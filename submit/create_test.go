@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -310,5 +311,32 @@ func TestCleanUpWithoutDeleteRights(t *testing.T) {
 	collect(s)
 	if l := left(s); len(l) > 0 {
 		t.Errorf("left: %q", l)
+	}
+}
+
+// An interrupt at any call leaves nothing, even when the call was carried out.
+func TestInterruptedCreate(t *testing.T) {
+	for _, at := range []kubetest.Fault{{Verb: "create", Resource: "pods"}, {Verb: "create", Resource: "configmaps"}, {Verb: "patch", Resource: "pods"}} {
+		for _, mayPatch := range []bool{true, false} {
+			if !mayPatch && at.Verb == "patch" {
+				continue
+			}
+			t.Run(fmt.Sprint(at.Verb, " ", at.Resource, " ", mayPatch), func(t *testing.T) {
+				s := kubetest.New()
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				s.OnChange(func(verb, resource string, _ kubetest.Object) {
+					if resource == at.Resource && (verb == "create" || at.Verb == "patch") {
+						cancel()
+					}
+				})
+				c, _ := newTestClient(t, s, mayPatch)
+				err := c.Create(ctx, mustPlan(t, piArgs(nil), testEnv(t, nil)))
+				collect(s)
+				if l := left(s); err != nil && len(l) > 0 || err == nil && len(l) != 4 { // the last answer may have come in time
+					t.Errorf("%v, left: %q", err, l)
+				}
+			})
+		}
 	}
 }

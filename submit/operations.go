@@ -48,6 +48,7 @@ var ErrNotFound = errors.New("no application was found")
 
 // Kill deletes the driver pods that t names. Its namespace must be set.
 func (c *Client) Kill(ctx context.Context, t Target, o OperationOptions) error {
+	ctx = kube.Quiet(ctx)
 	if t.Prefix {
 		return c.each(ctx, t, o, func(pod *corev1.Pod) error {
 			o.Print("Deleting driver pod: " + pod.Name + ".")
@@ -73,6 +74,7 @@ func (c *Client) Kill(ctx context.Context, t Target, o OperationOptions) error {
 
 // Status prints the state of the driver pods that t names. Its namespace must be set.
 func (c *Client) Status(ctx context.Context, t Target, o OperationOptions) error {
+	ctx = kube.Quiet(ctx)
 	show := func(pod *corev1.Pod) error {
 		o.Print("Application status (driver): " + stateText(pod, driverContainer()))
 		return nil

@@ -32,7 +32,7 @@ type podAPI interface {
 // an API server that is away. The only error is that of ctx; the application goes on then.
 func (c *Client) Watch(ctx context.Context, s Submission) (Result, error) {
 	w := &watcher{api: c.api.Pods(s.Namespace), s: s, log: c.logLine, phase: "unknown"}
-	return w.run(ctx)
+	return w.run(kube.Quiet(ctx))
 }
 
 // ReportDeployed logs what stock logs instead of waiting.

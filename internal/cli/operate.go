@@ -48,13 +48,18 @@ func (o operation) run(p Process, environ []string) (int, error) {
 	if err != nil {
 		return exitError, err
 	}
-	ctx := context.Background()
+	ctx, stop := p.interruptible()
+	defer stop(nil)
 	if o.action == submit.ActionKill {
 		opts.Print(fmt.Sprintf("Submitting a request to kill submission %s in %s. Grace period in secs: %s", o.id, o.shown, grace))
 		err = client.Kill(ctx, t, opts)
 	} else {
 		opts.Print(fmt.Sprintf("Submitting a request for the status of submission %s in %s.", o.id, o.shown))
 		err = client.Status(ctx, t, opts)
+	}
+	var sig interrupted
+	if err != nil && errors.As(context.Cause(ctx), &sig) {
+		return sig.code(), nil
 	}
 	if errors.Is(err, submit.ErrNotFound) {
 		return exitError, nil

@@ -186,11 +186,11 @@ func (i interrupted) code() int {
 }
 
 // interruptible is a context that the first signal ends.
-func (c *submitCommand) interruptible() (context.Context, context.CancelCauseFunc) {
+func (p Process) interruptible() (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	go func() {
 		select {
-		case sig := <-c.Signals:
+		case sig := <-p.Signals:
 			cancel(interrupted{sig})
 		case <-ctx.Done():
 		}

@@ -79,7 +79,7 @@ func tokenTwice(o Options) error {
 	_, file := o.Conf.Lookup(o.Prefix + ".oauthTokenFile")
 	_, value := o.Conf.Lookup(o.Prefix + ".oauthToken")
 	if file && value {
-		return fmt.Errorf("requirement failed: Cannot specify OAuth token through both a file %[1]s.oauthTokenFile and a value %[1]s.oauthToken.", o.Prefix) //nolint:revive,staticcheck // Spark's own text
+		return fmt.Errorf("requirement failed: Cannot specify OAuth token through both a file %[1]s.oauthTokenFile and a value %[1]s.oauthToken.", o.Prefix) //nolint:staticcheck // Spark's own text
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func checkServer(server string) error {
 		return fmt.Errorf("the Kubernetes master %q is no URL: %w", server, err)
 	}
 	if u.Hostname() == "" {
-		return errors.New("Kubernetes master URL has no host") //nolint:revive,staticcheck // as the specification words it
+		return errors.New("Kubernetes master URL has no host") //nolint:staticcheck // as the specification words it
 	}
 	return nil
 }
