@@ -43,7 +43,7 @@ func SplitOptions(text string) ([]string, error) {
 		}
 	}
 	if quote != 0 || escaped {
-		return nil, fmt.Errorf("Invalid option string: %s", text) //nolint:revive,staticcheck // the launcher's own text
+		return nil, fmt.Errorf("Invalid option string: %s", text) //nolint:staticcheck // the launcher's own text
 	}
 	if inWord {
 		words = append(words, word.String())

@@ -57,7 +57,7 @@ func ParseBytes(text string, unit ByteUnit) (int64, error) {
 	m := bytesText.FindStringSubmatch(s)
 	if m == nil {
 		if fractionText.MatchString(s) {
-			return 0, fmt.Errorf("Fractional values are not supported. Input was: %s", fractionText.FindStringSubmatch(s)[1]) //nolint:revive,staticcheck // Spark's own text
+			return 0, fmt.Errorf("Fractional values are not supported. Input was: %s", fractionText.FindStringSubmatch(s)[1]) //nolint:staticcheck // Spark's own text
 		}
 		return 0, fmt.Errorf("%q is not a size such as 512m or 2g", text)
 	}

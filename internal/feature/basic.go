@@ -25,7 +25,7 @@ func imageName(b *build) (string, error) {
 		return "", err
 	}
 	if image == "" {
-		return "", fmt.Errorf("Must specify the %s container image", b.role) //nolint:revive,staticcheck // Spark's own text
+		return "", fmt.Errorf("Must specify the %s container image", b.role) //nolint:staticcheck // Spark's own text
 	}
 	if b.version.AtLeast(4, 1) {
 		image = strings.ReplaceAll(image, "{{SPARK_VERSION}}", b.version.String())

@@ -182,7 +182,7 @@ func rawInt(c *conf.Conf, e *conf.Entry[int]) (int, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
-		return 0, fmt.Errorf("Illegal value for config key %s: For input string: %q", e.Key(), text) //nolint:revive,staticcheck // Spark's own text
+		return 0, fmt.Errorf("Illegal value for config key %s: For input string: %q", e.Key(), text) //nolint:staticcheck // Spark's own text
 	}
 	return int(n), nil
 }
@@ -190,7 +190,7 @@ func rawInt(c *conf.Conf, e *conf.Entry[int]) (int, error) {
 // quantity parses the text of a quantity that came from key.
 func quantity(key, text string) (resource.Quantity, error) {
 	if text == "" {
-		return resource.Quantity{}, fmt.Errorf("%s: Invalid quantity string format passed.", key) //nolint:revive,staticcheck // Spark's own text
+		return resource.Quantity{}, fmt.Errorf("%s: Invalid quantity string format passed.", key) //nolint:staticcheck // Spark's own text
 	}
 	q, err := resource.ParseQuantity(text)
 	if err != nil {

@@ -39,7 +39,7 @@ func readCredentials(b *build) (map[string][]byte, error) {
 		default:
 			content, err := b.readFile(c.source.Key(), value)
 			if err != nil {
-				return nil, fmt.Errorf("requirement failed: Driver %s file provided at %s does not exist or is not a file.", //nolint:revive,staticcheck // Spark's own text
+				return nil, fmt.Errorf("requirement failed: Driver %s file provided at %s does not exist or is not a file.", //nolint:staticcheck // Spark's own text
 					c.what, b.driver.Files.Abs(value))
 			}
 			data[c.item] = content

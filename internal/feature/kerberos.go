@@ -112,7 +112,7 @@ func krb5(b *build, k kerberosConf) error {
 func keytab(b *build, file string) error {
 	content, err := b.readFile(conf.Keytab.Key(), file)
 	if err != nil {
-		return fmt.Errorf("Keytab file: %s does not exist (%w)", file, err) //nolint:revive,staticcheck // Spark's own text
+		return fmt.Errorf("Keytab file: %s does not exist (%w)", file, err) //nolint:staticcheck // Spark's own text
 	}
 	base, name := path.Base(file), b.prefix+"-kerberos-keytab"
 	b.objects = append(b.objects, secret(name, map[string][]byte{base: content}))
@@ -166,7 +166,7 @@ func checkLogin(b *build) error {
 	}
 	for _, p := range site.Properties {
 		if strings.TrimSpace(p.Name) == "hadoop.security.authentication" && strings.EqualFold(strings.TrimSpace(p.Value), "kerberos") {
-			return errors.New("Kerberos tokens cannot be obtained by native submission; give --keytab/--principal, " + //nolint:revive,staticcheck // the name comes first
+			return errors.New("Kerberos tokens cannot be obtained by native submission; give --keytab/--principal, " + //nolint:staticcheck // the name comes first
 				"spark.kubernetes.kerberos.tokenSecret.* or HADOOP_TOKEN_FILE_LOCATION")
 		}
 	}

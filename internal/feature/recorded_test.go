@@ -131,14 +131,12 @@ func compareExecutors(t *testing.T, r recording) {
 	c := r.conf(t)
 	for _, pod := range r.Pods {
 		labels := pod["metadata"].(map[string]any)["labels"].(map[string]any)
-		profile := sparkpod.Profile{}
+		profile := recordedProfile
 		if labels[sparkpod.LabelResourceProfile] == "0" {
 			var err error
 			if profile, err = DefaultProfile(c); err != nil {
 				t.Fatal(err)
 			}
-		} else {
-			profile = recordedProfile
 		}
 		spec, err := BuildExecutor(ExecutorInput{
 			Conf: c, AppID: r.AppID, Namespace: "default", ExecutorID: labels[sparkpod.LabelExecutorID].(string),

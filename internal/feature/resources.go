@@ -52,7 +52,7 @@ func resources(b *build) error {
 			return err
 		}
 		if !s.limitMayBeLower && limit.Cmp(cpu) < 0 {
-			return fmt.Errorf("The %s cpu request (%s) should be less than or equal to cpu limit (%s)", b.role, s.request, s.limit) //nolint:revive,staticcheck // Spark's own text
+			return fmt.Errorf("The %s cpu request (%s) should be less than or equal to cpu limit (%s)", b.role, s.request, s.limit) //nolint:staticcheck // Spark's own text
 		}
 		limits[corev1.ResourceCPU] = limit
 		b.keepQuantity(limit, s.limit, "limits", "cpu")
@@ -244,7 +244,7 @@ func offHeapMiB(c *conf.Conf, enabled bool) (int64, error) {
 }
 
 func noVendor(name string) error {
-	return fmt.Errorf("Resource: %s was requested, but vendor was not specified.", name) //nolint:revive,staticcheck // Spark's own text
+	return fmt.Errorf("Resource: %s was requested, but vendor was not specified.", name) //nolint:staticcheck // Spark's own text
 }
 
 // Devices returns the custom resources, such as gpu, of a family spark.driver.resource. or spark.executor.resource., by
@@ -255,14 +255,14 @@ func Devices(c *conf.Conf, prefix string) (map[string]sparkpod.ExecResource, err
 	for _, k := range sorted(family) {
 		name, _, ok := strings.Cut(k, ".")
 		if !ok {
-			return nil, fmt.Errorf("You must specify an amount config for resource: %s config: %s%s", k, prefix, k) //nolint:revive,staticcheck // Spark's own text
+			return nil, fmt.Errorf("You must specify an amount config for resource: %s config: %s%s", k, prefix, k) //nolint:staticcheck // Spark's own text
 		}
 		if _, done := out[name]; done {
 			continue
 		}
 		text, ok := family[name+".amount"]
 		if !ok {
-			return nil, fmt.Errorf("You must specify an amount for %s", name) //nolint:revive,staticcheck // Spark's own text
+			return nil, fmt.Errorf("You must specify an amount for %s", name) //nolint:staticcheck // Spark's own text
 		}
 		amount, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {

@@ -29,7 +29,7 @@ func secretEnv(b *build) error {
 	for _, name := range sorted(family) {
 		parts := strings.Split(family[name], ":")
 		if len(parts) != 2 || parts[0] == "" || parts[1] == "" {
-			return fmt.Errorf("%s%s: requirement failed: SecretKeyRef must be in the form name:key.", b.secretKeyRefs, name) //nolint:revive,staticcheck // Spark's own text
+			return fmt.Errorf("%s%s: requirement failed: SecretKeyRef must be in the form name:key.", b.secretKeyRefs, name) //nolint:staticcheck // Spark's own text
 		}
 		b.sp.Container.Env = append(b.sp.Container.Env, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{
 			SecretKeyRef: &corev1.SecretKeySelector{

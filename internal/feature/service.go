@@ -16,11 +16,11 @@ import (
 
 func checkService(b *build) error {
 	if conf.DriverBindAddress.IsSet(b.conf) {
-		return errors.New("requirement failed: spark.driver.bindAddress is not supported in Kubernetes mode, as the " + //nolint:revive,staticcheck // Spark's own text
+		return errors.New("requirement failed: spark.driver.bindAddress is not supported in Kubernetes mode, as the " + //nolint:staticcheck // Spark's own text
 			"driver's bind address is managed and set to the driver pod's IP address.")
 	}
 	if conf.DriverHost.IsSet(b.conf) {
-		return errors.New("requirement failed: spark.driver.host is not supported in Kubernetes mode, as the " + //nolint:revive,staticcheck // Spark's own text
+		return errors.New("requirement failed: spark.driver.host is not supported in Kubernetes mode, as the " + //nolint:staticcheck // Spark's own text
 			"driver's hostname will be managed via a Kubernetes service.")
 	}
 	all, err := driverPorts(b)

@@ -268,7 +268,7 @@ func (v *volume) parseMount(family map[string]string, pre string) error {
 	_, hasPath := family[pre+"mount.subPath"]
 	_, hasExpr := family[pre+"mount.subPathExpr"]
 	if hasPath && hasExpr {
-		return fmt.Errorf("These config options are mutually exclusive: %smount.subPath, %smount.subPathExpr", pre, pre) //nolint:revive,staticcheck // Spark's own text
+		return fmt.Errorf("These config options are mutually exclusive: %smount.subPath, %smount.subPathExpr", pre, pre) //nolint:staticcheck // Spark's own text
 	}
 	v.subPath, v.subPathExpr = family[pre+"mount.subPath"], family[pre+"mount.subPathExpr"]
 	path, ok := family[pre+"mount.path"]
@@ -282,7 +282,7 @@ func (v *volume) parseMount(family map[string]string, pre string) error {
 			v.readOnly = true
 		case "false":
 		default:
-			return fmt.Errorf("For input string: %q", text) //nolint:revive,staticcheck // Spark's own text
+			return fmt.Errorf("For input string: %q", text) //nolint:staticcheck // Spark's own text
 		}
 	}
 	return nil
@@ -291,7 +291,7 @@ func (v *volume) parseMount(family map[string]string, pre string) error {
 func (v *volume) parseKind() error {
 	kind, ok := volumeKinds[v.kindName]
 	if !ok {
-		return fmt.Errorf("Kubernetes Volume type `%s` is not supported", v.kindName) //nolint:revive,staticcheck // Spark's own text
+		return fmt.Errorf("Kubernetes Volume type `%s` is not supported", v.kindName) //nolint:staticcheck // Spark's own text
 	}
 	v.kind = kind
 	for _, o := range kind.required {
@@ -308,7 +308,7 @@ func (v *volume) parseKind() error {
 // checkSize refuses a volume of less than 1 KiB: a number of Spark's kind whose unit was forgotten.
 func checkSize(key, text string) error {
 	if n, err := strconv.ParseUint(text, 10, 64); err == nil && n < 1024 {
-		return fmt.Errorf("Volume size `%s` is smaller than 1KiB. Missing units?", text) //nolint:revive,staticcheck // Spark's own text
+		return fmt.Errorf("Volume size `%s` is smaller than 1KiB. Missing units?", text) //nolint:staticcheck // Spark's own text
 	}
 	_, err := quantity(key, text)
 	return err

@@ -81,7 +81,6 @@ func TestClientMode(t *testing.T) {
 				"spark.kubernetes.namespace=" + j.namespace,
 				"spark.kubernetes.container.image=" + imageOf(defaultSpark),
 				"spark.executor.instances=2", "spark.executor.memory=512m",
-				"spark.kubernetes.executor.request.cores=100m",
 				"spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1", "spark.ui.enabled=false",
 			} {
 				args = append(args, "--conf", c)

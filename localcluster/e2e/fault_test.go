@@ -97,11 +97,11 @@ func TestLostExecutors(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.replaced(1, 3)
-	j.reason("executor 1", "deleted")
+	j.reason("Executor 1 lost", "deleted")
 
 	theOne(t, j.appID(), "KubernetesExecutorBackend", "--executor-id 2 ").kill(t)
 	j.replaced(2, 4)
-	j.reason("executor 2", "137")
+	j.reason("Executor 2 lost", "137", "SIGKILL")
 
 	j.signal("oom")
 	j.waitForSignal("oom-taken")
@@ -113,7 +113,7 @@ func TestLostExecutors(t *testing.T) {
 		lost = 4
 	}
 	j.replaced(lost, 5)
-	j.reason("executor "+strconv.Itoa(lost), "OOMKilled")
+	j.reason("Executor "+strconv.Itoa(lost)+" lost", "OOMKilled")
 	j.finish()
 }
 
@@ -141,7 +141,7 @@ func TestManagerKilledTwice(t *testing.T) {
 		pods := j.executors()
 		return len(pods) == 2 && len(j.pods("spark-exec-id=1")) == 0 && j.registered() == "2", fmt.Sprintf("%d pods, registered %s", len(pods), j.registered())
 	})
-	j.reason("executor 1", "137")
+	j.reason("Executor 1 lost", "137")
 	j.finish()
 }
 

@@ -156,8 +156,6 @@ func (j *job) arguments(app ...string) []string {
 		"spark.executor.instances=2",
 		"spark.executor.memory=512m",
 		"spark.driver.memory=512m",
-		"spark.kubernetes.executor.request.cores=100m",
-		"spark.kubernetes.driver.request.cores=100m",
 	}, j.conf...)
 	for _, s := range settings {
 		args = append(args, "--conf", s)

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	clusterPort      = "16443" // of the cluster all tests share
-	clusterNetwork   = "127.20.0.0/16"
-	secondPort       = "26443" // of the clusters that lifecycle tests start and break
-	secondNetwork    = "127.30.0.0/16"
+	clusterPort      = "18443" // of the cluster all tests share
+	clusterNetwork   = "127.120.0.0/16"
+	secondPort       = "28443" // of the clusters that lifecycle tests start and break
+	secondNetwork    = "127.130.0.0/16"
 	tolerableStartup = 60 * time.Second
 )
 
@@ -112,10 +112,12 @@ func TestKilledCluster(t *testing.T) {
 // One clear sentence for what a user may get wrong.
 func TestClusterErrors(t *testing.T) {
 	c := spare(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:"+secondPort)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var listener net.Listener
+	eventually(t, 10*time.Second, "the port is free", func() (bool, string) { // a killed process may still be closing it
+		l, err := net.Listen("tcp", "127.0.0.1:"+secondPort)
+		listener = l
+		return err == nil, fmt.Sprint(err)
+	})
 	defer listener.Close()
 	lonely := filepath.Join(t.TempDir(), "kubespark-cluster")
 	program, err := os.ReadFile(filepath.Join(c.bin, "kubespark-cluster"))
@@ -132,7 +134,7 @@ func TestClusterErrors(t *testing.T) {
 	}{
 		"bad flag":       {"", []string{"up", "--frob"}, "--frob"},
 		"taken port":     {"", []string{"up", "--state-dir", c.stateDir, "--port", secondPort}, secondPort},
-		"missing binary": {lonely, []string{"up", "--state-dir", c.stateDir, "--port", "26444"}, "kubespark-control-plane"},
+		"missing binary": {lonely, []string{"up", "--state-dir", c.stateDir, "--port", "28444"}, "kubespark-control-plane"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			program := try.program

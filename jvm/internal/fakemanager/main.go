@@ -49,7 +49,6 @@ type fake struct {
 	waiting map[int64]func(Message)
 	open    openParams
 	conf    map[string]string
-	killed  bool
 }
 
 func main() {

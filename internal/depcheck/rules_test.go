@@ -1,0 +1,38 @@
+package depcheck
+
+// module is the root module's path; every row below is relative to it.
+const module = "github.com/kubespark/kubespark/"
+
+// allowed says which packages of the module each package may import directly. Everything may import internal/version.
+var allowed = map[string][]string{
+	"cmd/kubespark":         {"internal/cli"},
+	"cmd/kubespark-manager": {"internal/bridge", "internal/executor"},
+
+	"internal/cli": {"conf", "submit", "internal/kube"},
+	"submit":       {"conf", "internal/feature", "internal/kube", "internal/sparkpod"},
+
+	"internal/bridge": {"internal/sparkpod"},
+	"internal/executor": {
+		"conf", "internal/feature", "internal/kube", "internal/sparkpod", "internal/executor/api",
+		"internal/executor/allocator", "internal/executor/lifecycle", "internal/executor/snapshot", "internal/executor/source",
+	},
+	"internal/executor/source":    {"internal/executor/api", "internal/executor/snapshot", "internal/kube"},
+	"internal/executor/api":       {"internal/executor/snapshot", "internal/kube", "internal/sparkpod"},
+	"internal/executor/allocator": {"internal/executor/snapshot"},
+	"internal/executor/lifecycle": {"internal/executor/snapshot"},
+	"internal/executor/snapshot":  {"internal/sparkpod"},
+
+	"internal/feature":  {"conf", "internal/sparkpod"},
+	"internal/sparkpod": {"conf"},
+	"internal/kube":     {"conf"},
+	"internal/version":  {},
+	"internal/depcheck": {},
+	"conf":              {},
+}
+
+// heavy names libraries that must stay out of a program, "..." meaning every package, with all that lies below them.
+var heavy = map[string][]string{
+	"...":                   {"k8s.io/kubernetes", "k8s.io/client-go/kubernetes", "k8s.io/apiserver"},
+	"cmd/kubespark-manager": {"github.com/spf13/cobra", "k8s.io/api/apps", "k8s.io/client-go/informers", "gocloud.dev", "cloud.google.com"},
+	"conf":                  {"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
+}
