@@ -32,21 +32,7 @@ func TestResidentMemoryE255(t *testing.T) {
 	s.kubelet(10*time.Millisecond, 10*time.Millisecond)
 	s.server.KeepCalls(false)
 	url := s.server.Start(t)
-	cmd := exec.Command(binary)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	cmd.Env = []string{"HOME=/nonexistent"}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, in, out, stderr := start(t, binary)
 	s.pipe, s.starts, s.apiServer = in, 1, url
 	go s.read(out)
 	began := time.Now()
@@ -78,7 +64,24 @@ func TestResidentMemoryE255(t *testing.T) {
 	if n := len(s.ids()); n != 1000 {
 		t.Errorf("%d executors after the end of the manager", n)
 	}
-	_, _ = io.Copy(io.Discard, out) // already at its end
+}
+
+// start runs the manager as a process of its own.
+func start(t *testing.T, binary string) (cmd *exec.Cmd, in io.WriteCloser, out io.Reader, stderr *bytes.Buffer) {
+	t.Helper()
+	cmd, stderr = exec.Command(binary), &bytes.Buffer{}
+	cmd.Stderr, cmd.Env = stderr, []string{"HOME=/nonexistent"}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err = cmd.StdoutPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, in, out, stderr
 }
 
 // status reads a size in KiB from /proc.

@@ -113,16 +113,13 @@ func (m *Manager) verifyOne(id int64, registered time.Time) {
 	})
 }
 
-// found takes a pod that no list shows although it is there.
+// found takes a pod that is there although no list shows it: somebody changed its labels. Its executor works, so it is
+// kept.
 func (m *Manager) found(id int64, w *snapshot.Wire) {
-	if p := m.reader.Read(w); p != nil && p.ID == id && w.Metadata.Labels[sparkpod.LabelAppSelector] == m.session.AppID {
-		if m.store.Update(p, time.Now()) {
-			m.dirty = true
-		}
-		return
+	if m.strays.Add(id) {
+		m.log("WARN", lifecycleLogger, fmt.Sprintf("Executor %d is kept: its pod %s runs, but its labels were changed, so that no "+
+			"list shows it.", id, w.Metadata.Name))
 	}
-	m.log("WARN", lifecycleLogger, fmt.Sprintf("Executor %d is kept: its pod %s runs, but its labels were changed, so that no "+
-		"list shows it.", id, w.Metadata.Name))
 }
 
 // look reads the pod of an executor that lost its connection, instead of waiting for the watch (B11). At most 20 a second.

@@ -70,7 +70,7 @@ type Manager struct {
 	mail   *mailbox
 
 	// Everything below belongs to the goroutine of Run.
-	ctx      context.Context //nolint:containedctx // the life of Run, for the effects it starts
+	ctx      context.Context // the life of Run, for the effects it starts
 	phase    phase
 	deferred []func() // messages that came before the session was started
 	session  Session
@@ -100,6 +100,7 @@ type Manager struct {
 	registered snapshot.IDSet
 	killed     snapshot.IDSet
 	released   snapshot.IDSet
+	strays     snapshot.IDSet // registered, and their pods hidden from lists
 	kills      []kill
 	nextLook   time.Time
 	eventsOff  bool
@@ -110,7 +111,7 @@ type Manager struct {
 	limit    chan struct{} // deletes and patches in flight
 	creates  sync.WaitGroup
 	stopMake context.CancelFunc
-	makeCtx  context.Context //nolint:containedctx // ends the creates in flight
+	makeCtx  context.Context // ends the creates in flight
 	sources  sync.WaitGroup
 	stopRead context.CancelFunc
 	watch    *source.Watch

@@ -77,6 +77,8 @@ type watcher struct {
 	wake chan struct{}
 	drop chan struct{}
 	gone chan struct{} // answers 410
+
+	bookmark time.Duration
 }
 
 // New returns an empty server.
@@ -121,8 +123,7 @@ func (s *Server) OnChange(f func(verb, resource string, obj Object)) {
 func (s *Server) KeepCalls(keep bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keepCalls = keep
-	s.calls = nil
+	s.keepCalls, s.calls = keep, nil
 }
 
 // Fail adds a fault.
@@ -337,7 +338,6 @@ func meta(obj Object) Object {
 
 // Text returns the text at a path of an object, "" when it is not there.
 func Text(obj Object, path ...string) string { return str(obj, path...) }
-
 func str(obj Object, path ...string) string {
 	var v any = obj
 	for _, p := range path {

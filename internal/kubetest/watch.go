@@ -17,34 +17,18 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, t target) {
 	}
 	q := r.URL.Query()
 	from, _ := strconv.ParseUint(q.Get("resourceVersion"), 10, 64)
-	me := &watcher{wake: make(chan struct{}, 1), drop: make(chan struct{}), gone: make(chan struct{})}
-	s.mu.Lock()
-	if from != 0 && from < s.oldest {
-		s.mu.Unlock()
+	me, backlog, from, ok := s.join(t, from)
+	if !ok {
 		status(w, http.StatusGone, "Expired", "too old resource version", 0)
 		return
 	}
-	s.watchers[me] = true
-	bookmark := s.bookmark
-	var backlog []event
-	if from == 0 {
-		from = s.version
-		for _, k := range s.keys(t.resource) {
-			backlog = append(backlog, event{s.version, "ADDED", t.resource, s.objects[t.resource][k], nil})
-		}
-	}
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.watchers, me)
-		s.mu.Unlock()
-	}()
+	defer s.leave(me)
 	out := stream{w: w, t: t, match: match}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
 	out.send(backlog)
 	out.flush()
-	ticker := time.NewTicker(bookmark)
+	ticker := time.NewTicker(me.bookmark)
 	defer ticker.Stop()
 	var end <-chan time.Time
 	if n, _ := strconv.Atoi(q.Get("timeoutSeconds")); n > 0 {
@@ -52,6 +36,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, t target) {
 		defer timer.Stop()
 		end = timer.C
 	}
+	bookmarks := q.Get("allowWatchBookmarks") == "true"
 	for {
 		var events []event
 		events, from = s.since(from)
@@ -60,7 +45,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, t target) {
 		select {
 		case <-me.wake:
 		case <-ticker.C:
-			if q.Get("allowWatchBookmarks") == "true" {
+			if bookmarks {
 				out.bookmark(from)
 			}
 		case <-end:
@@ -74,6 +59,31 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, t target) {
 			return
 		}
 	}
+}
+
+// join adds a watcher. Without a version it begins with all objects that are there; ok is false when the version is too
+// old.
+func (s *Server) join(t target, from uint64) (me *watcher, backlog []event, version uint64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if from != 0 && from < s.oldest {
+		return nil, nil, 0, false
+	}
+	me = &watcher{wake: make(chan struct{}, 1), drop: make(chan struct{}), gone: make(chan struct{}), bookmark: s.bookmark}
+	s.watchers[me] = true
+	if from == 0 {
+		from = s.version
+		for _, k := range s.keys(t.resource) {
+			backlog = append(backlog, event{s.version, "ADDED", t.resource, s.objects[t.resource][k], nil})
+		}
+	}
+	return me, backlog, from, true
+}
+
+func (s *Server) leave(me *watcher) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.watchers, me)
 }
 
 func (s *Server) since(version uint64) ([]event, uint64) {

@@ -142,6 +142,9 @@ func (m *Manager) handle(d *Decision, f snapshot.Fact, v View, now time.Time) bo
 			delete(m.cleanups, p.ID)
 			delete(m.labelled, p.ID)
 		}
+		if _, known := v.Known[p.ID]; known && f.List {
+			return false // findMissing asks for proof
+		}
 		if !inactive { // a labelled pod leaves the watch without being deleted
 			m.removeDeleted(d, p, v, now)
 		}

@@ -11,6 +11,7 @@ type Fact struct {
 	Pod   *Pod
 	State State // Pod.State, or Deleted for a pod that is gone
 	Gone  bool  // the pod does not exist any more
+	List  bool  // only a list that lacks it says so: a registered executor needs more proof (P10)
 }
 
 // List is a complete list of the application's executor pods.
@@ -115,15 +116,15 @@ func (s *Store) Remove(id int64, last *Pod, now time.Time) bool {
 	} else if last == nil {
 		last = old.pod
 	}
-	s.drop(last)
+	s.drop(last, false)
 	return true
 }
 
-func (s *Store) drop(p *Pod) {
+func (s *Store) drop(p *Pod, byList bool) {
 	delete(s.pods, p.ID)
 	delete(s.names, p.Name)
 	s.gone.Add(p.ID)
-	s.tell(Fact{Pod: p, State: Deleted, Gone: true})
+	s.tell(Fact{Pod: p, State: Deleted, Gone: true, List: byList})
 }
 
 // Replace takes a complete list.
@@ -135,7 +136,7 @@ func (s *Store) Replace(l List) {
 	}
 	for _, p := range s.Pods() {
 		if !here[p.ID] && s.provesAbsence(l, p) {
-			s.drop(p)
+			s.drop(p, true)
 		}
 	}
 	s.Confirm(l.Started)
