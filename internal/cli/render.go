@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -58,7 +59,7 @@ func (c *submitCommand) renderPlan(p *parsed) error {
 		return err
 	}
 	for _, n := range plan.Notices {
-		c.log.Log(nil, n.Level, n.Text, "logger", n.Logger) //nolint:staticcheck // our handler takes nothing from a context
+		c.log.Log(context.Background(), n.Level, n.Text, "logger", n.Logger)
 	}
 	return writePlan(c.Stdout, plan)
 }

@@ -90,7 +90,7 @@ func checkServer(server string) error {
 		return fmt.Errorf("the Kubernetes master %q is no URL: %w", server, err)
 	}
 	if u.Hostname() == "" {
-		return errors.New("Kubernetes master URL has no host") //nolint:staticcheck // as the specification words it
+		return errors.New("Kubernetes master URL has no host") //nolint:staticcheck // begins with a name
 	}
 	return nil
 }
