@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/cgroups"
+	"github.com/opencontainers/cgroups/fs"
 	"github.com/opencontainers/cgroups/fs2"
 	"golang.org/x/sys/unix"
 )
@@ -77,6 +78,22 @@ func TestConfigKeepsLimitsAndMounts(t *testing.T) {
 	}
 	if s.config("/", "/p", nil, false).Cgroups.Resources.MemorySwap != 0 {
 		t.Error("a swap limit without the kernel's support")
+	}
+}
+
+func TestOOMCounterOnCgroupV1(t *testing.T) {
+	cgroups.TestMode = true
+	defer func() { cgroups.TestMode = false }()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "memory.oom_control"), []byte("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m, err := fs.NewManager(&cgroups.Cgroup{Resources: &cgroups.Resources{}}, map[string]string{"memory": dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := m.OOMKillCount(); err != nil || n != 2 {
+		t.Errorf("oom kills %d, %v; want 2", n, err)
 	}
 }
 

@@ -153,7 +153,7 @@ func (p *provider) runningContainer(namespace, pod, name string) (*run, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r, ok := w.live[name]
-	if !ok || r.c == nil {
+	if !ok {
 		return nil, errdefs.NotFoundf("container %q of pod %q does not run", name, pod)
 	}
 	return r, nil

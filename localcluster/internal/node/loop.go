@@ -31,9 +31,12 @@ type loop struct {
 type run struct {
 	c    *container.Container
 	spec container.Spec
+}
 
-	sidecar *loop // set for the entry that stands for a sidecar's whole loop
-	ended   chan struct{}
+// sidecar is a loop that runs until the pod's other containers have ended.
+type sidecar struct {
+	loop  *loop
+	ended chan struct{}
 }
 
 func (l *loop) run(ctx context.Context) {

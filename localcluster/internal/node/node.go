@@ -225,7 +225,7 @@ func nodeSpec(o Options) (corev1.Node, error) {
 			Addresses:       []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: host}, {Type: corev1.NodeHostName, Address: o.Name}},
 			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(portNumber)}},
 			NodeInfo: corev1.NodeSystemInfo{
-				OperatingSystem: runtime.GOOS, Architecture: runtime.GOARCH, KubeletVersion: "v1.37.2-kubespark", ContainerRuntimeVersion: "libcontainer://1.5.3",
+				OperatingSystem: runtime.GOOS, Architecture: runtime.GOARCH, KernelVersion: kernelVersion(), KubeletVersion: "v1.37.2-kubespark", ContainerRuntimeVersion: "libcontainer://1.5.3",
 			},
 		},
 	}
@@ -239,6 +239,14 @@ func nodeSpec(o Options) (corev1.Node, error) {
 		n.Status.Conditions = append(n.Status.Conditions, c)
 	}
 	return n, nil
+}
+
+func kernelVersion() string {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(u.Release[:])
 }
 
 // hostMemory is the host's memory in bytes.

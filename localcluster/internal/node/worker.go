@@ -31,7 +31,8 @@ type worker struct {
 	init, main []corev1.ContainerStatus
 	failed     *failure // the node ended the pod
 	volumes    map[string]volume.Volume
-	live       map[string]*run
+	live       map[string]*run          // running containers by name
+	sidecars   map[string]*sidecar      // started init containers that run beside the others
 	logs       map[string]*containerLog // the newest of each container
 	deadline   time.Time                // of the graceful end
 	timer      *time.Timer
@@ -70,7 +71,7 @@ func closed(ch <-chan struct{}) bool {
 func newWorker(p *provider, pod *corev1.Pod) *worker {
 	w := &worker{
 		p: p, key: pod.Namespace + "/" + pod.Name, pod: pod, stop: newGate(), kill: newGate(), done: make(chan struct{}),
-		live: map[string]*run{}, logs: map[string]*containerLog{}, dirty: make(chan struct{}, 1), conditions: pod.Status.Conditions,
+		live: map[string]*run{}, sidecars: map[string]*sidecar{}, logs: map[string]*containerLog{}, dirty: make(chan struct{}, 1), conditions: pod.Status.Conditions,
 	}
 	w.start = metav1.Now()
 	if pod.Status.StartTime != nil {
@@ -245,9 +246,9 @@ func (w *worker) runMain(ctx context.Context) {
 func (w *worker) startSidecar(ctx context.Context, l *loop) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := &run{sidecar: l, ended: make(chan struct{})}
-	w.live["sidecar/"+l.c.Name] = r
-	go func() { defer close(r.ended); l.run(ctx) }()
+	s := &sidecar{loop: l, ended: make(chan struct{})}
+	w.sidecars[l.c.Name] = s
+	go func() { defer close(s.ended); l.run(ctx) }()
 }
 
 // endSidecars stops what ran beside the pod's containers, the last started first.
@@ -255,16 +256,16 @@ func (w *worker) endSidecars() {
 	pod := w.current()
 	for i := len(pod.Spec.InitContainers) - 1; i >= 0; i-- {
 		w.mu.Lock()
-		r := w.live["sidecar/"+pod.Spec.InitContainers[i].Name]
+		s := w.sidecars[pod.Spec.InitContainers[i].Name]
 		w.mu.Unlock()
-		if r == nil {
+		if s == nil {
 			continue
 		}
 		if !w.stop.is() { // the pod ends by itself: its grace period is the sidecars'
 			w.armKill(graceOf(pod))
 		}
-		r.sidecar.stop.open()
-		<-r.ended
+		s.loop.stop.open()
+		<-s.ended
 	}
 }
 
