@@ -38,28 +38,33 @@ func parse(r *http.Request) (target, bool) {
 	if len(parts) > 1 {
 		t.name = parts[1]
 	}
-	one := t.name != ""
+	t.verb = verb(r, t.name != "")
+	return t, true
+}
+
+func verb(r *http.Request, one bool) string {
 	switch r.Method {
 	case http.MethodPost:
-		t.verb = "create"
-	case http.MethodGet:
-		t.verb = "list"
-		if one {
-			t.verb = "get"
-		} else if w := r.URL.Query().Get("watch"); w == "true" || w == "1" {
-			t.verb = "watch"
-		}
+		return "create"
 	case http.MethodPut:
-		t.verb = "update"
+		return "update"
 	case http.MethodPatch:
-		t.verb = "patch"
+		return "patch"
 	case http.MethodDelete:
-		t.verb = "deletecollection"
 		if one {
-			t.verb = "delete"
+			return "delete"
 		}
+		return "deletecollection"
+	case http.MethodGet:
+		if one {
+			return "get"
+		}
+		if w := r.URL.Query().Get("watch"); w == "true" || w == "1" {
+			return "watch"
+		}
+		return "list"
 	}
-	return t, true
+	return ""
 }
 
 // ServeHTTP answers one API call.

@@ -26,7 +26,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		err := io.EOF
 		defer func() {
 			if p := recover(); p != nil {
-				if p != http.ErrAbortHandler {
+				if aborted, ok := p.(error); !ok || !errors.Is(aborted, http.ErrAbortHandler) {
 					panic(p)
 				}
 				err = io.ErrUnexpectedEOF

@@ -213,9 +213,9 @@ func TestMaximumE134(t *testing.T) {
 func TestUnknownE124(t *testing.T) {
 	h := newHouse(t, nil)
 	h.a.SetTargets(map[int]int{0: 1})
-	act := h.round()
+	h.round()
 	h.a.Answer(Outcome{ID: 1, Kind: Lost}, h.now)
-	act = h.round()
+	act := h.round()
 	h.wants("looked at at once", act.Resolve, []Create{{ID: 1}})
 	h.a.Answer(Outcome{ID: 1, Kind: Lost}, h.now)
 	h.wants("then after ten seconds", h.round().Next, h.now.Add(10*time.Second))

@@ -104,51 +104,49 @@ func (a *Allocator) advanceDenials(act *Actions, store *snapshot.Store, now time
 // are being deleted and unknown to Spark (D4).
 func (a *Allocator) count(act *Actions, store *snapshot.Store, view View) []*tally {
 	byProfile := map[int]*tally{}
-	for _, rp := range slices.Sorted(maps.Keys(a.targets)) {
+	for rp := range a.targets {
 		byProfile[rp] = &tally{profile: rp}
 	}
-	at := func(rp int) *tally {
-		if len(a.targets) <= 1 {
-			for only := range a.targets {
-				rp = only
-			}
-		}
-		if t := byProfile[rp]; t != nil {
-			return t
-		}
-		t := &tally{profile: rp}
-		byProfile[rp] = t
-		return t
-	}
 	for _, p := range store.Pods() {
-		if a.denials[p.ID] != nil {
-			continue
-		}
 		known := view.Known(p.ID) || (a.kept.Has(p.ID) && !p.Deleting)
-		if p.Deleting && !known {
+		if a.denials[p.ID] != nil || (p.Deleting && !known) {
 			continue
 		}
 		if p.BadProfile && len(a.targets) > 1 {
 			a.warnProfile(act, p)
 		}
-		t := at(p.Profile)
-		switch {
-		case p.State == snapshot.Running:
-			t.running++
-		case p.State == snapshot.Pending && known:
-			t.pendingKnown++
-		case p.State == snapshot.Pending:
-			t.pendingUnknown = append(t.pendingUnknown, p)
-		}
+		a.tallyOf(byProfile, p.Profile).add(p, known)
 	}
 	for _, c := range a.creates {
 		if !c.seen {
-			at(c.profile).unresolved++
+			a.tallyOf(byProfile, c.profile).unresolved++
 		}
 	}
-	out := slices.Collect(maps.Values(byProfile))
-	slices.SortFunc(out, func(x, y *tally) int { return cmp.Compare(x.profile, y.profile) })
-	return out
+	return slices.SortedFunc(maps.Values(byProfile), func(x, y *tally) int { return cmp.Compare(x.profile, y.profile) })
+}
+
+// tallyOf finds the count of a profile. With one profile in the table everything belongs to it (A6).
+func (a *Allocator) tallyOf(all map[int]*tally, rp int) *tally {
+	if len(a.targets) == 1 {
+		for only := range a.targets {
+			rp = only
+		}
+	}
+	if all[rp] == nil {
+		all[rp] = &tally{profile: rp}
+	}
+	return all[rp]
+}
+
+func (t *tally) add(p *snapshot.Pod, known bool) {
+	switch {
+	case p.State == snapshot.Running:
+		t.running++
+	case p.State == snapshot.Pending && known:
+		t.pendingKnown++
+	case p.State == snapshot.Pending:
+		t.pendingUnknown = append(t.pendingUnknown, p)
+	}
 }
 
 func (a *Allocator) warnProfile(act *Actions, p *snapshot.Pod) {

@@ -71,9 +71,13 @@ func put(s *kubetest.Server, app string, id int, phase string) {
 			sparkpod.LabelExecutorID: fmt.Sprint(id)}}, "status": kubetest.Object{"phase": phase}})
 }
 
-func watching(t *testing.T, f func(s *kubetest.Server, d *diary, w *Watch)) {
+// watching runs a watch source against a server that has the faults from the beginning.
+func watching(t *testing.T, f func(s *kubetest.Server, d *diary, w *Watch), faults ...kubetest.Fault) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := cluster(t)
+		for _, fault := range faults {
+			s.Fail(fault)
+		}
 		d := &diary{}
 		w := NewWatch(c, &snapshot.Reader{}, d, "")
 		ctx, cancel := context.WithCancel(context.Background())
@@ -157,9 +161,12 @@ func TestExpiredE069(t *testing.T) {
 func TestSilenceE071(t *testing.T) {
 	watching(t, func(s *kubetest.Server, d *diary, _ *Watch) {
 		s.SetBookmarks(time.Hour)
+		s.DropWatches() // the next one is silent
+		sleep(time.Second)
+		before := len(s.Calls("watch", "pods"))
 		sleep(200 * time.Second)
-		if n := len(s.Calls("watch", "pods")); n != 2 {
-			t.Errorf("%d watches", n)
+		if n := len(s.Calls("watch", "pods")) - before; n != 1 {
+			t.Errorf("%d more watches", n)
 		}
 		put(s, "app", 1, "Running")
 		sleep(time.Second)
@@ -172,19 +179,17 @@ func TestSilenceE071(t *testing.T) {
 // E072: Retry-After is kept.
 func TestRetryAfterE072(t *testing.T) {
 	watching(t, func(s *kubetest.Server, _ *diary, _ *Watch) {
-		s.Fail(kubetest.Fault{Verb: "watch", Status: 429, Reason: "TooManyRequests", RetryAfter: 7, Times: 1})
 		sleep(time.Minute)
 		calls := s.Calls("watch", "pods")
 		if len(calls) != 2 || calls[1].At.Sub(calls[0].At) < 7*time.Second {
 			t.Errorf("%d watches: %v", len(calls), calls)
 		}
-	})
+	}, kubetest.Fault{Verb: "watch", Status: 429, Reason: "TooManyRequests", RetryAfter: 7, Times: 1})
 }
 
 // E080: without the right to watch, one warning and a try a minute.
 func TestForbiddenE080(t *testing.T) {
 	watching(t, func(s *kubetest.Server, d *diary, w *Watch) {
-		s.Fail(kubetest.Fault{Verb: "watch", Status: 403, Reason: "Forbidden", Message: "no watch"})
 		sleep(5*time.Minute + time.Second)
 		if n := len(s.Calls("watch", "pods")); n != 6 {
 			t.Errorf("%d watches in five minutes", n)
@@ -192,7 +197,7 @@ func TestForbiddenE080(t *testing.T) {
 		if n := strings.Count(d.text(), "WARN"); n != 1 || w.Healthy() {
 			t.Errorf("%d warnings, healthy %v:\n%s", n, w.Healthy(), d.text())
 		}
-	})
+	}, kubetest.Fault{Verb: "watch", Status: 403, Reason: "Forbidden", Message: "no watch"})
 }
 
 // E062, E064, E073, E074: the first list comes after an interval, errors do not stop it.
