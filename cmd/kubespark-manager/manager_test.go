@@ -271,3 +271,36 @@ func TestStopWithDeadServerE222(t *testing.T) {
 		}
 	})
 }
+
+// E025: a driver pod that is not Ready holds the first create up for the readiness timeout, and start() not at all.
+func TestReadinessE025(t *testing.T) {
+	within(t, nil, func(t *testing.T, s *spark) {
+		s.server.Update("pods", ns, "driver", func(o kubetest.Object) {
+			o["status"].(kubetest.Object)["conditions"] = []any{}
+		})
+		began := time.Now()
+		s.launch(2)
+		want(t, "start() waited", time.Since(began), time.Duration(0))
+		wait(900 * time.Millisecond)
+		want(t, "executors before the timeout", len(s.ids()), 0)
+		wait(200 * time.Millisecond)
+		want(t, "executors after it", len(s.ids()), 2)
+		want(t, "log", s.logged("is not ready after 1s"), 1)
+	})
+}
+
+// The event of a lost executor stands on the driver pod.
+func TestEventOfLostExecutor(t *testing.T) {
+	within(t, nil, func(t *testing.T, s *spark) {
+		s.kubelet(time.Second, time.Second)
+		s.launch(2)
+		wait(5 * time.Second)
+		s.server.Remove("pods", ns, podName(1))
+		wait(time.Second)
+		events := s.server.List("events")
+		if len(events) != 1 || !strings.HasPrefix(kubetest.Text(events[0], "message"), "Executor 1 lost: its pod was deleted") ||
+			kubetest.Text(events[0], "involvedObject", "name") != "driver" {
+			t.Errorf("events: %v", events)
+		}
+	})
+}

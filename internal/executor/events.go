@@ -15,7 +15,7 @@ import (
 // publish records a lost executor as a Kubernetes Event of the driver pod, for those who look with kubectl. The right to
 // create events is optional: without it one warning, and no more events.
 func (m *Manager) publish(e lifecycle.Ended) {
-	if m.owner == nil || m.eventsOff || e.Pod.State == snapshot.Succeeded || m.killed.Has(e.Pod.ID) || m.allocator.Ours(e.Pod.ID) {
+	if m.owner == nil || m.eventsOff || e.State == snapshot.Succeeded || m.killed.Has(e.Pod.ID) || m.allocator.Ours(e.Pod.ID) {
 		return
 	}
 	now := metav1.NewTime(time.Now())
@@ -23,7 +23,7 @@ func (m *Manager) publish(e lifecycle.Ended) {
 		ObjectMeta: metav1.ObjectMeta{GenerateName: m.owner.Name + ".", Namespace: m.session.Namespace},
 		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Name: m.owner.Name, Namespace: m.session.Namespace,
 			UID: m.owner.UID},
-		Type: corev1.EventTypeWarning, Reason: "ExecutorLost", Message: lifecycle.Summary(e.Pod, e.Pod.State),
+		Type: corev1.EventTypeWarning, Reason: "ExecutorLost", Message: lifecycle.Summary(e.Pod, e.State),
 		Source: corev1.EventSource{Component: "kubespark-manager"}, FirstTimestamp: now, LastTimestamp: now, Count: 1,
 	}
 	m.effect(func(ctx context.Context) {

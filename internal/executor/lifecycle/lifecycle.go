@@ -53,6 +53,7 @@ type Line struct{ Level, Text string }
 // Ended is a pod that ended, for the allocator's start-failure delay.
 type Ended struct {
 	Pod        *snapshot.Pod
+	State      snapshot.State
 	Registered bool
 	Failed     bool // its own fault
 }
@@ -173,7 +174,7 @@ func (m *Manager) removeDeleted(d *Decision, p *snapshot.Pod, v View, now time.T
 		code = p.Exit.Code
 	}
 	d.Removals = append(d.Removals, Removal{ID: p.ID, Code: code, Text: deletedText(p.ID), At: now})
-	d.Ended = append(d.Ended, Ended{Pod: p, Registered: v.Registered(p.ID)})
+	d.Ended = append(d.Ended, Ended{Pod: p, State: snapshot.Deleted, Registered: v.Registered(p.ID)})
 	level := "WARN"
 	if v.Ours(p.ID) {
 		level = "DEBUG"
@@ -193,7 +194,7 @@ func (m *Manager) removeEnded(d *Decision, p *snapshot.Pod, state snapshot.State
 	}
 	d.Removals = append(d.Removals, Removal{ID: p.ID, Code: p.Exit.Code, CausedByApp: app, Counts: counts,
 		Text: exitText(p), At: now})
-	d.Ended = append(d.Ended, Ended{Pod: p, Registered: v.Registered(p.ID), Failed: state == snapshot.Failed && app})
+	d.Ended = append(d.Ended, Ended{Pod: p, State: state, Registered: v.Registered(p.ID), Failed: state == snapshot.Failed && app})
 	if state == snapshot.Succeeded {
 		d.Log = append(d.Log, succeededLine(p, v.Active(p.ID)))
 		return counts
