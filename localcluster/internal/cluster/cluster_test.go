@@ -211,7 +211,7 @@ func TestCheckPorts(t *testing.T) {
 	s.Port = l.Addr().(*net.TCPAddr).Port
 	h := machine(nil)
 	want := fmt.Sprintf("127.0.0.1:%d, for the API server, is taken by cluster.test (pid %d): name another with --port", s.Port, os.Getpid())
-	if err := h.checkPorts(s); err == nil || err.Error() != want {
+	if err := h.checkPorts(t.Context(), s); err == nil || err.Error() != want {
 		t.Errorf("checkPorts: %v, want %s", err, want)
 	}
 }

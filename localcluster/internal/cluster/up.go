@@ -90,7 +90,7 @@ func (h Host) start(ctx context.Context, o UpOptions) (process.ID, error) {
 	if err := h.clear(ctx, o.Dir, o.Say); err != nil {
 		return process.ID{}, err
 	}
-	if err := h.checkPorts(o.Spec); err != nil {
+	if err := h.checkPorts(ctx, o.Spec); err != nil {
 		return process.ID{}, errors.Join(err, o.Dir.Remove())
 	}
 	boot, err := h.Table.Boot()
@@ -213,7 +213,29 @@ func (h Host) supervised(r statedir.Record) (bool, error) {
 // SupervisorLog is the name of the supervisor's log.
 const SupervisorLog = "supervisor"
 
-func (h Host) checkPorts(s statedir.Spec) error {
+// dyingLimit is how long a port may stay taken without a process to see: one that was killed is still closing it.
+const dyingLimit = 5 * time.Second
+
+// awaitPort returns nil once a listener at the address is possible, else why not and who listens there, if that shows.
+func (h Host) awaitPort(ctx context.Context, at netip.AddrPort) (by string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, dyingLimit)
+	defer cancel()
+	for {
+		if err = listenable(at); !errors.Is(err, syscall.EADDRINUSE) {
+			return "", err
+		}
+		if by = h.Table.Listener(at); by != "" {
+			return by, err
+		}
+		select {
+		case <-ctx.Done():
+			return "", err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (h Host) checkPorts(ctx context.Context, s statedir.Spec) error {
 	for _, p := range []struct {
 		at     netip.AddrPort
 		use    string
@@ -223,14 +245,13 @@ func (h Host) checkPorts(s statedir.Spec) error {
 		{s.Service(), "the API server as pods see it", "end that process, or name other addresses with --network"},
 		{s.Kubelet(), "the node", "end that process, or name other addresses with --network"},
 	} {
-		err := listenable(p.at)
+		by, err := h.awaitPort(ctx, p.at)
 		if err == nil {
 			continue
 		}
 		if !errors.Is(err, syscall.EADDRINUSE) {
 			return fmt.Errorf("%s, for %s, cannot be used: %w", p.at, p.use, err)
 		}
-		by := h.Table.Listener(p.at)
 		if by == "" {
 			by = "another process"
 		}

@@ -49,10 +49,15 @@ func (t Table) Identify(pid int) (ID, error) {
 	return ID{PID: pid, Start: s.start}, nil
 }
 
-// Alive reports whether the process runs still. One that ended and was not waited for is not alive.
+// Alive reports whether the process runs still. One that ended and was not waited for is not alive; one whose first
+// thread ended is, because the others may hold its files and sockets.
 func (t Table) Alive(id ID) bool {
 	s, err := t.stat(id.PID)
-	return err == nil && s.start == id.Start && s.state != 'Z' && s.state != 'X'
+	if err != nil || s.start != id.Start {
+		return false
+	}
+	ended := s.state == 'Z' || s.state == 'X'
+	return !ended || s.threads > 1
 }
 
 // Name returns the process's short name, at most 15 bytes of it, or "" if it is gone.
@@ -140,9 +145,10 @@ func (t Table) Kill(ctx context.Context, id ID) error {
 }
 
 type stat struct {
-	name  string
-	state byte
-	start uint64
+	name    string
+	state   byte
+	threads int
+	start   uint64
 }
 
 func (t Table) path(pid int, name string) string {
@@ -172,7 +178,7 @@ func parseStat(text []byte) (stat, error) {
 		return stat{}, fmt.Errorf("no name in %q", text)
 	}
 	fields := bytes.Fields(text[end+1:])
-	const state, start = 0, 19 // fields 3 and 22 of proc(5)
+	const state, threads, start = 0, 17, 19 // fields 3, 20 and 22 of proc(5)
 	if len(fields) <= start || len(fields[state]) != 1 {
 		return stat{}, fmt.Errorf("too few fields in %q", text)
 	}
@@ -180,5 +186,9 @@ func parseStat(text []byte) (stat, error) {
 	if err != nil {
 		return stat{}, fmt.Errorf("start time: %w", err)
 	}
-	return stat{name: string(text[open+1 : end]), state: fields[state][0], start: ticks}, nil
+	n, err := strconv.Atoi(string(fields[threads]))
+	if err != nil {
+		return stat{}, fmt.Errorf("number of threads: %w", err)
+	}
+	return stat{name: string(text[open+1 : end]), state: fields[state][0], threads: n, start: ticks}, nil
 }

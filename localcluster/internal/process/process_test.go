@@ -47,6 +47,7 @@ func TestAlive(t *testing.T) {
 		{"the process recorded", statLine("etcd", "S", "7700"), true},
 		{"a later process with the same number", statLine("vim", "R", "7701"), false},
 		{"ended but not waited for", statLine("etcd", "Z", "7700"), false},
+		{"its first thread ended, others run", strings.Replace(statLine("etcd", "Z", "7700"), " 20 0 1 0 ", " 20 0 3 0 ", 1), true},
 		{"a name with spaces and parentheses", statLine("a) R 1 (b", "S", "7700"), true},
 		{"a broken line", "42 (etcd", false},
 	} {
