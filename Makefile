@@ -45,7 +45,6 @@ jar: manager
 .PHONY: cluster
 cluster:
 	@mkdir -p bin; cd localcluster && $(GO) build -ldflags '$(LDFLAGS)' -o ../bin/kubespark-cluster ./cmd/kubespark-cluster
-	@install jvm/image/entrypoint.sh jvm/image/decom.sh bin/
 
 .PHONY: control-plane
 control-plane:
