@@ -185,7 +185,7 @@ var (
 		Doc("File with the authentication secret."))
 	ExecutorAuthSecretFile = String("spark.authenticate.secret.executor.file", Fallback(AuthSecretFile), Since("3.0.0"),
 		Doc("File with the authentication secret in executors."))
-	Stock = List("spark.kubespark.stock",
+	Stock = List("spark.kubespark.stock", Check(areDifferences, "The names are those in docs/differences.md, or all."),
 		Doc("Names of the differences from Spark's own behaviour to switch off, or all."))
 )
 
@@ -229,5 +229,5 @@ func isNotNegative(f float64) bool { return f >= 0 }
 // IsStock says whether the user switched the difference of that name back to Spark's own behaviour.
 func IsStock(c *Conf, name string) bool {
 	names, err := Stock.Get(c)
-	return err == nil && (slices.Contains(names, name) || slices.Contains(names, "all"))
+	return err == nil && (slices.Contains(names, name) || slices.Contains(names, allDifferences))
 }

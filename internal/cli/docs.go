@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/kubespark/kubespark/conf"
+	"github.com/kubespark/kubespark/internal/reference"
 )
 
 // docsCobra writes the reference pages from the commands and keys themselves. The same program gives the same bytes.
@@ -33,68 +33,36 @@ func docsCobra(root *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-const generatedMark = "<!-- Written by hack/generate.sh. -->\n"
-
 func commandsPage(root *cobra.Command) string {
-	var b strings.Builder
-	b.WriteString("# Commands\n\n" + generatedMark + "\n" + root.Long + "\n")
-	for _, cmd := range root.Commands() {
-		if cmd.Hidden || cmd.Name() == "help" || cmd.Name() == "completion" {
-			continue
-		}
-		fmt.Fprintf(&b, "\n## kubespark %s\n\n%s.\n\n    kubespark %s\n", cmd.Name(), cmd.Short, cmd.Use)
+	return reference.Commands(root, func(b *strings.Builder, cmd *cobra.Command) bool {
 		switch {
 		case cmd.Name() == "render":
 			b.WriteString("\nThe options are those of `kubespark submit`.\n")
 		case cmd.DisableFlagParsing:
-			optionsTable(&b)
+			for _, g := range submitOptions() {
+				fmt.Fprintf(b, "\n### %s\n", g.title)
+				reference.Head(b)
+				for _, o := range g.options {
+					reference.Row(b, o.name, o.text)
+				}
+			}
 		default:
-			flagsTable(&b, cmd.NonInheritedFlags())
+			return false
 		}
-	}
-	return b.String()
-}
-
-func optionsTable(b *strings.Builder) {
-	for _, g := range submitOptions() {
-		fmt.Fprintf(b, "\n### %s\n\n| option | meaning |\n|---|---|\n", g.title)
-		for _, o := range g.options {
-			fmt.Fprintf(b, "| `%s` | %s |\n", o.name, cell(o.text))
-		}
-	}
-}
-
-func flagsTable(b *strings.Builder, flags *pflag.FlagSet) {
-	var rows []string
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Name == "help" {
-			return
-		}
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name += ", -" + f.Shorthand
-		}
-		rows = append(rows, fmt.Sprintf("| `%s` | %s |\n", name, cell(f.Usage)))
+		return true
 	})
-	if len(rows) > 0 {
-		b.WriteString("\n| option | meaning |\n|---|---|\n" + strings.Join(rows, ""))
-	}
 }
 
 func propertiesPage() string {
 	var b strings.Builder
-	b.WriteString("# Properties\n\n" + generatedMark + "\nThe Spark properties that kubespark reads through typed handles, with the defaults of Spark " +
+	b.WriteString("# Properties\n\n" + reference.Mark + "\nThe Spark properties that kubespark reads through typed handles, with the defaults of Spark " +
 		conf.DefaultVersion.String() + ".\n\n| property | default | type | since | meaning |\n|---|---|---|---|---|\n")
 	for _, k := range conf.SortedKeys() {
 		def, ok := k.DefaultText(conf.DefaultVersion)
 		if ok {
-			def = "`" + cell(def) + "`"
+			def = "`" + reference.Cell(def) + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.Key(), def, k.TypeName(), k.Since(), cell(k.Doc()))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.Key(), def, k.TypeName(), k.Since(), reference.Cell(k.Doc()))
 	}
 	return b.String()
-}
-
-func cell(text string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(text, "|", `\|`), "``", "")
 }

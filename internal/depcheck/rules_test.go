@@ -8,7 +8,7 @@ var allowed = map[string][]string{
 	"cmd/kubespark":         {"internal/cli"},
 	"cmd/kubespark-manager": {"internal/bridge", "internal/executor"},
 
-	"internal/cli": {"conf", "submit", "internal/kube"},
+	"internal/cli": {"conf", "submit", "internal/kube", "internal/reference"},
 	"submit":       {"conf", "internal/feature", "internal/kube", "internal/sparkpod"},
 
 	"internal/bridge": {"internal/sparkpod"},
@@ -22,12 +22,13 @@ var allowed = map[string][]string{
 	"internal/executor/lifecycle": {"internal/executor/snapshot"},
 	"internal/executor/snapshot":  {"internal/sparkpod"},
 
-	"internal/feature":  {"conf", "internal/sparkpod"},
-	"internal/sparkpod": {"conf"},
-	"internal/kube":     {"conf"},
-	"internal/version":  {},
-	"internal/depcheck": {},
-	"conf":              {},
+	"internal/feature":   {"conf", "internal/sparkpod"},
+	"internal/sparkpod":  {"conf"},
+	"internal/kube":      {"conf"},
+	"internal/reference": {},
+	"internal/version":   {},
+	"internal/depcheck":  {},
+	"conf":               {},
 }
 
 // heavy names libraries that must stay out of a program, "..." meaning every package, with all that lies below them.

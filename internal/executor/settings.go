@@ -49,11 +49,12 @@ func read[T any](r *reader, e *conf.Entry[T]) T {
 
 func readSettings(c *conf.Conf) (settings, error) {
 	r := &reader{c: c}
+	read(r, conf.Stock) // an unknown name is refused, not ignored
 	set := settings{
 		checkAll: read(r, conf.CheckAllContainers),
 		watch:    read(r, conf.EnableAPIWatcher), poll: read(r, conf.EnableAPIPolling),
 		pollCached: read(r, conf.PollingWithVersion), pollInterval: read(r, conf.APIPollingInterval),
-		pollAlways:       conf.APIPollingInterval.IsSet(c) || conf.IsStock(c, "safetyList"),
+		pollAlways:       conf.APIPollingInterval.IsSet(c) || conf.IsStock(c, "safety-list"),
 		readinessTimeout: read(r, conf.AllocationReadinessTimeout),
 		deleteExecutors:  read(r, conf.ExecutorDeleteOnTermination),
 		deleteServices:   read(r, conf.ServiceDeleteOnTermination),

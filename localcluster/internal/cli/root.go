@@ -89,7 +89,7 @@ runtime, no registry and no network: everything listens on loopback addresses. I
 		return usageError{fmt.Errorf("%w: see %s --help", err, c.CommandPath())}
 	})
 	root.AddCommand(a.upCommand(), a.downCommand(), a.statusCommand(), a.logsCommand(), a.kubectlCommand(), a.imageCommand(), a.nodeCommand(),
-		a.superviseCommand())
+		a.superviseCommand(), a.docs(root))
 	return root
 }
 
