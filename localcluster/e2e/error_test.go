@@ -3,8 +3,6 @@
 package e2e
 
 import (
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -59,38 +57,4 @@ func TestMissingImage(t *testing.T) {
 		}
 		return false, tail(out, 5)
 	})
-}
-
-// The same job in client mode from outside the cluster, with executors in it.
-func TestClientMode(t *testing.T) {
-	for name, extra := range map[string][]string{
-		"plain":                {},
-		"user's class path":    {"--driver-class-path", "/nowhere/user.jar"},
-		"user's default path":  {"--conf", "spark.driver.defaultExtraClassPath=/nowhere/user.jar"},
-		"user's defaults file": {"--properties-file", filepath.Join(cluster.apps, "defaults.conf")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if _, err := exec.LookPath("python3"); err != nil {
-				t.Fatal(err)
-			}
-			j := newJob(t)
-			j.env = []string{"SPARK_HOME=" + cluster.sparkHomes[defaultSpark], "PYSPARK_PYTHON=python3"}
-			pods := j.watchPods()
-			args := append([]string{"--master", cluster.master, "--deploy-mode", "client"}, extra...)
-			for _, c := range []string{
-				"spark.kubernetes.namespace=" + j.namespace,
-				"spark.kubernetes.container.image=" + imageOf(defaultSpark),
-				"spark.executor.instances=2", "spark.executor.memory=512m",
-				"spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1", "spark.ui.enabled=false",
-			} {
-				args = append(args, "--conf", c)
-			}
-			j.start("submit", append(args, filepath.Join(cluster.sparkHomes[defaultSpark], "examples/pi.py"), "4")...)
-			j.exits(0).prints("Pi is roughly 3.1")
-			createdBy(t, pods(), "kubespark")
-			if left := j.objects(); len(left) > 0 {
-				t.Errorf("left behind: %v", left)
-			}
-		})
-	}
 }

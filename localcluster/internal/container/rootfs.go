@@ -205,7 +205,7 @@ func systemMounts(points []string) []string {
 }
 
 func hostMountPoints() ([]string, error) {
-	f, err := os.Open("/proc/self/mountinfo")
+	f, err := os.Open("/proc/thread-self/mountinfo")
 	if err != nil {
 		return nil, err
 	}
