@@ -27,9 +27,7 @@ func (j *creation) cleanUp(ctx context.Context) {
 	for _, r := range append(j.objects, j.pre...) {
 		j.warn(r.String(), j.removeOrOrphan(ctx, r))
 	}
-	for _, u := range j.uploaded {
-		j.warn("the upload "+u.Target, u.remove())
-	}
+	j.removeUploads(ctx)
 }
 
 // findLost looks for a pod whose create was interrupted before the answer came. With a caller's own submission id it may

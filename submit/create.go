@@ -25,9 +25,8 @@ import (
 const GateName = "kubespark.io/companions"
 
 const (
-	cleanupTime     = 10 * time.Second
-	parallelUploads = 8
-	loggerClient    = "Client"
+	cleanupTime  = 10 * time.Second
+	loggerClient = "Client"
 )
 
 // Create makes the uploads and then all objects of a plan. In order that no schedulable driver pod names an object that
@@ -74,22 +73,6 @@ type creation struct {
 	posted   bool             // the pod may exist, whatever was answered
 	goneUID  types.UID        // of a pod that we created and deleted again
 	found    bool             // the pod was there from an earlier submission of the same id: it is never taken back
-}
-
-func (j *creation) upload(ctx context.Context) error {
-	j.uploaded = j.p.Uploads
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallelUploads)
-	for _, u := range j.p.Uploads {
-		j.c.logLine(slog.LevelInfo, "KubernetesUtils", fmt.Sprintf("Uploading file: %s to dest: %s...", u.Source, u.Target))
-		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return u.copyFile()
-		})
-	}
-	return g.Wait()
 }
 
 func (j *creation) preObjects(ctx context.Context, owner *metav1.OwnerReference) error {

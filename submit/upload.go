@@ -1,11 +1,15 @@
 package submit
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/kubespark/kubespark/conf"
 )
@@ -134,3 +138,29 @@ func (u Upload) failed(err error) error {
 
 // remove takes an upload back; its folder is ours alone.
 func (u Upload) remove() error { return os.RemoveAll(u.dir) }
+
+const parallelUploads = 8
+
+// upload makes all copies of the plan before anything is created. What it has begun is in j.uploaded when it returns.
+func (j *creation) upload(ctx context.Context) error {
+	j.uploaded = j.p.Uploads
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallelUploads)
+	for _, u := range j.p.Uploads {
+		j.c.logLine(slog.LevelInfo, "KubernetesUtils", fmt.Sprintf("Uploading file: %s to dest: %s...", u.Source, u.Target))
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return u.copyFile()
+		})
+	}
+	return g.Wait()
+}
+
+// removeUploads takes the copies back after a failure; each failure of its own is a warning.
+func (j *creation) removeUploads(context.Context) {
+	for _, u := range j.uploaded {
+		j.warn("the upload "+u.Target, u.remove())
+	}
+}
