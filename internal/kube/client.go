@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -26,6 +27,7 @@ type Client struct {
 	codec      runtime.ParameterCodec
 	core       rest.Interface
 	networking rest.Interface
+	volcano    rest.Interface
 }
 
 // NewClient makes the clients of a configuration. Nothing is sent.
@@ -55,6 +57,9 @@ func NewClient(cfg *rest.Config) (*Client, error) {
 	if c.networking, err = restClient(networkingv1.SchemeGroupVersion, "/apis"); err != nil {
 		return nil, err
 	}
+	if c.volcano, err = restClient(podGroup.GroupVersion(), "/apis"); err != nil {
+		return nil, err
+	}
 	return c, nil
 }
 
@@ -65,6 +70,7 @@ func newScheme() (*runtime.Scheme, error) {
 			return nil, fmt.Errorf("register API types: %w", err)
 		}
 	}
+	metav1.AddToGroupVersion(scheme, podGroup.GroupVersion()) // the options of calls
 	return scheme, nil
 }
 

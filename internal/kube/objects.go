@@ -9,10 +9,15 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 )
+
+// podGroup is the kind of Volcano's gangs. It is handled as a JSON tree, as its Go types are not linked in.
+var podGroup = schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "PodGroup"}
 
 // ObjectRef names an object of a kind that this client knows, for calls whose kind is data.
 type ObjectRef struct {
@@ -25,7 +30,12 @@ func (r ObjectRef) String() string { return r.Kind + " " + r.Namespace + "/" + r
 // Ref describes obj, placed in namespace ns whatever its own metadata say.
 func Ref(obj runtime.Object, ns string) (ObjectRef, error) {
 	r := ObjectRef{Namespace: ns}
-	switch obj.(type) {
+	switch o := obj.(type) {
+	case *unstructured.Unstructured:
+		if o.GroupVersionKind() != podGroup {
+			return r, fmt.Errorf("objects of kind %s in %s are not known to this client", o.GetKind(), o.GetAPIVersion())
+		}
+		r.Kind, r.Resource, r.group = podGroup.Kind, "podgroups", podGroup.Group
 	case *corev1.Pod:
 		r.Kind, r.Resource = "Pod", "pods"
 	case *corev1.ConfigMap:
@@ -50,14 +60,22 @@ func Ref(obj runtime.Object, ns string) (ObjectRef, error) {
 }
 
 func (c *Client) rest(r ObjectRef) rest.Interface {
-	if r.group == "networking.k8s.io" {
+	switch r.group {
+	case "networking.k8s.io":
 		return c.networking
+	case podGroup.Group:
+		return c.volcano
 	}
 	return c.core
 }
 
 // Encode writes obj as it goes on the wire: apiVersion and kind set, no status, nothing that was not given a value.
 func Encode(obj runtime.Object) ([]byte, error) {
+	if o, ok := obj.(*unstructured.Unstructured); ok {
+		tree := o.DeepCopy().Object
+		delete(tree, "status")
+		return json.Marshal(tree)
+	}
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
@@ -144,6 +162,8 @@ func (c *Client) DeleteObject(ctx context.Context, r ObjectRef, uid types.UID) e
 
 func newLike(obj runtime.Object) runtime.Object {
 	switch obj.(type) {
+	case *unstructured.Unstructured:
+		return &unstructured.Unstructured{}
 	case *corev1.Pod:
 		return &corev1.Pod{}
 	case *corev1.ConfigMap:
