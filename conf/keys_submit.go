@@ -39,7 +39,11 @@ var (
 	ShimJar = String("spark.kubespark.jar",
 		Doc("Path of kubespark.jar: inside the driver's image in cluster mode, on this machine in client mode. It is put first on the driver's default class path."))
 	// ShimImage is the image that brings jar and manager.
-	ShimImage = String("spark.kubespark.image", Doc("Image that brings kubespark.jar and the manager into the driver pod."))
+	ShimImage = String("spark.kubespark.image",
+		Doc("Image that brings kubespark.jar and the manager into the driver pod in cluster mode, by an init container that copies them. It wins over spark.kubespark.jar and spark.kubespark.manager.path, which client mode goes by."))
+	// ShimImageVolume mounts ShimImage instead of copying out of it.
+	ShimImageVolume = Bool("spark.kubespark.image.volume", Default(false),
+		Doc("true mounts the image of spark.kubespark.image as an image volume, without an init container; the cluster and its container runtime must have image volumes."))
 	// ManagerPath is the manager's binary in the driver pod.
 	ManagerPath = String("spark.kubespark.manager.path",
 		Doc("Path of the kubespark-manager binary beside the driver; unset: the one inside the jar is unpacked."))
@@ -59,6 +63,6 @@ var (
 
 func submitKeys() []Key {
 	return []Key{Namespace, WaitAppCompletion, ReportInterval, KubernetesContext, TrustCertificates, SubmissionConnectTimeout,
-		SubmissionRequestTimeout, FileUploadPath, AppKillGracePeriod, SparkVersion, ShimJar, ShimImage, ManagerPath, Enabled,
+		SubmissionRequestTimeout, FileUploadPath, AppKillGracePeriod, SparkVersion, ShimJar, ShimImage, ShimImageVolume, ManagerPath, Enabled,
 		SubmissionID, SubmitFallback, SubmitSparkEnv}
 }

@@ -129,10 +129,6 @@ func (p *planner) resolveMain() (err error) {
 }
 
 func (p *planner) checkKeys() error {
-	if p.conf.Raw(conf.ShimImage.Key(), "") != "" {
-		return &Error{Class: classConf, Text: conf.ShimImage.Key() + " is not available yet: put kubespark.jar into the driver's image and name its path in " +
-			conf.ShimJar.Key()}
-	}
 	if !conf.IsStock(p.conf, "submit-checks") {
 		for _, k := range conf.Keys() {
 			if _, set := p.conf.Lookup(k.Key()); !set {
@@ -159,35 +155,6 @@ func (p *planner) checkKeys() error {
 		return sparkError("Must specify the driver container image")
 	}
 	return nil
-}
-
-// addJar puts the shim first on the driver's class path; a user's own entry follows it.
-func (p *planner) addJar() error {
-	enabled, err := conf.Enabled.Get(p.conf)
-	if err != nil {
-		return err
-	}
-	jar := p.conf.Raw(conf.ShimJar.Key(), "")
-	switch {
-	case jar == "":
-		p.manager = "Executors will be managed by the cluster manager of the driver's image: " + conf.ShimJar.Key() + " is not set."
-		return nil
-	case enabled:
-		p.manager = "Executors will be managed by kubespark (" + jar + ")."
-	default:
-		p.manager = "Executors will be managed by Spark's own cluster manager (" + conf.Enabled.Key() + "=false)."
-	}
-	p.conf = p.conf.With(map[string]string{defaultClassPath: joinClassPath(jar, p.conf.Raw(defaultClassPath, ""))})
-	return nil
-}
-
-const defaultClassPath = "spark.driver.defaultExtraClassPath"
-
-func joinClassPath(jar, rest string) string {
-	if rest == "" || rest == jar || strings.HasPrefix(rest, jar+":") {
-		return jar + strings.TrimPrefix(rest, jar)
-	}
-	return jar + ":" + rest
 }
 
 func (p *planner) makeIDs() (err error) {

@@ -52,6 +52,7 @@ func TestPlainPlans(t *testing.T) {
 			Conf:            map[string]string{"spark.kubernetes.namespace": "spark", "spark.kubernetes.container.image": "apache/spark:4.1.1"}},
 		"kubespark-4.3.0": piArgs(map[string]string{"spark.kubespark.sparkVersion": "4.3.0", "spark.kubespark.jar": "/opt/kubespark/kubespark.jar",
 			"spark.driver.defaultExtraClassPath": "/mine.jar"}),
+		"kubespark-image": piArgs(map[string]string{"spark.kubespark.image": "kubespark:0.1.0", "spark.kubernetes.driver.request.cores": "500m"}),
 	} {
 		got := text(t, mustPlan(t, a, testEnv(t, nil)))
 		file := filepath.Join("testdata", name+".yaml")
@@ -151,8 +152,6 @@ func TestPlanRefusals(t *testing.T) {
 			`[INVALID_CONF_VALUE.REQUIREMENT] The value '1048577' in the config "spark.kubernetes.configMap.maxSize" is invalid. Must have at most 1048576 bytes SQLSTATE: 22022`},
 		{map[string]string{"spark.driver.bindAddress": "h"},
 			"requirement failed: spark.driver.bindAddress is not supported in Kubernetes mode, as the driver's bind address is managed and set to the driver pod's IP address."},
-		{map[string]string{"spark.kubespark.image": "i"},
-			"spark.kubespark.image is not available yet: put kubespark.jar into the driver's image and name its path in spark.kubespark.jar"},
 		{map[string]string{"spark.kerberos.keytab": "/nope", "spark.kerberos.principal": "p"}, "requirement failed: Keytab file: /nope does not exist"},
 		{map[string]string{"spark.jars.packages": "a:b"},
 			"requirement failed: Provided Maven Coordinates must be in the form 'groupId:artifactId:version'. The coordinate provided is: a:b"},
@@ -182,11 +181,16 @@ func TestShimOnTheClassPath(t *testing.T) {
 		{map[string]string{"spark.kubespark.jar": jar, key: jar + ":/u.jar"}, jar + ":/u.jar", "Executors will be managed by kubespark", ""},
 		{map[string]string{"spark.kubespark.jar": jar, "spark.driver.extraClassPath": "/u.jar"}, jar, "Executors will be managed by kubespark", "/u.jar"},
 		{map[string]string{"spark.kubespark.jar": jar, "spark.kubespark.enabled": "false"}, jar, "Executors will be managed by Spark's own cluster manager", ""},
+		{map[string]string{"spark.kubespark.image": "k:1", "spark.kubespark.jar": "/here.jar", "spark.kubespark.manager.path": "/here", key: "/u.jar"}, jar + ":/u.jar",
+			"Executors will be managed by kubespark (" + jar + " of k:1).", ""},
 	} {
 		p := mustPlan(t, piArgs(tt.props), testEnv(t, nil))
 		got := properties(t, p)
 		if got[key] != tt.want || !strings.HasPrefix(p.Manager, tt.says) || got["spark.driver.extraClassPath"] != tt.drv {
 			t.Errorf("%v: %q, %q", tt.props, got[key], p.Manager)
+		}
+		if _, image := tt.props["spark.kubespark.image"]; image && got["spark.kubespark.manager.path"] != "/opt/kubespark/kubespark-manager" {
+			t.Errorf("%v: the manager is %q", tt.props, got["spark.kubespark.manager.path"])
 		}
 	}
 }

@@ -36,6 +36,7 @@ var (
 		{"KerberosConfDriverFeatureStep", checkKerberos, kerberos},
 		{"PodTemplateConfigMapStep", nil, executorTemplate},
 		{"LocalDirsFeatureStep", nil, localDirs},
+		{"", nil, shimImage}, // ours: no exclusion names it
 	}
 	executorChain = []step{
 		{"BasicExecutorFeatureStep", checkImage, basic},
