@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 . hack/lib.sh
 
 # k8s.io/kubernetes is compiled once, with the control plane's own flags, and by nothing else.
-nested_packages() { (cd localcluster && go list ./... | grep -v /cmd/kubespark-control-plane); }
+nested_packages() { (cd "$root/localcluster" && go list ./... | grep -v /cmd/kubespark-control-plane); }
 
 format() {
 	local bad

@@ -138,7 +138,7 @@ func (c *Container) ReadFile(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close() //nolint:errcheck // only read
+	defer root.Close()
 	f, err := root.Open(filepath.Clean(path)[1:])
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -146,7 +146,7 @@ func (c *Container) ReadFile(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	st, err := f.Stat()
 	if err != nil || !st.Mode().IsRegular() {
 		return nil, err

@@ -101,7 +101,7 @@ func (c *Container) execTTY(ctx context.Context, proc *libcontainer.Process, e E
 		return 0, err
 	}
 	ours, theirs := os.NewFile(uintptr(fds[0]), "console"), os.NewFile(uintptr(fds[1]), "console-child")
-	defer ours.Close() //nolint:errcheck // a socket
+	defer ours.Close()
 	proc.ConsoleSocket = theirs
 	err = c.lc.Run(proc)
 	_ = theirs.Close()
@@ -114,7 +114,7 @@ func (c *Container) execTTY(ctx context.Context, proc *libcontainer.Process, e E
 		_, _ = proc.Wait()
 		return 0, fmt.Errorf("terminal of %q in container %s: %w", e.Args[0], c.id, err)
 	}
-	defer term.Close() //nolint:errcheck // a terminal
+	defer term.Close()
 	con, err := console.ConsoleFromFile(term)
 	if err == nil {
 		go resize(ctx, con, e.Resize)

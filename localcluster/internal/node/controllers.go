@@ -70,10 +70,10 @@ func (c *controllers) run(ctx context.Context) error {
 	select {
 	case err = <-podsErr:
 		cancel()
-		<-nodeErr
+		<-nodeErr //nolint:errcheck // the end that was asked for
 	case err = <-nodeErr:
 		cancel()
-		<-podsErr
+		<-podsErr //nolint:errcheck // the end that was asked for
 	}
 	return err
 }

@@ -101,7 +101,7 @@ func rewrite(path, text string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // WriteAt and Truncate reported what could fail
+	defer f.Close()
 	if _, err := f.WriteAt([]byte(text), 0); err != nil {
 		return err
 	}

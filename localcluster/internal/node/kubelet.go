@@ -169,11 +169,11 @@ func (p *provider) RunInContainer(ctx context.Context, namespace, pod, name stri
 	e.Stdin, e.TTY = io.Stdin(), io.TTY()
 	if out := io.Stdout(); out != nil {
 		e.Stdout = out
-		defer out.Close() //nolint:errcheck // a stream that the client may have left
+		defer out.Close()
 	}
 	if out := io.Stderr(); out != nil {
 		e.Stderr = out
-		defer out.Close() //nolint:errcheck // a stream that the client may have left
+		defer out.Close()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -227,7 +227,7 @@ func (p *provider) AttachToContainer(ctx context.Context, namespace, pod, name s
 	if err != nil || io.Stdout() == nil {
 		return err
 	}
-	defer io.Stdout().Close() //nolint:errcheck // a stream that the client may have left
+	defer io.Stdout().Close()
 	return log.read(ctx, io.Stdout(), api.ContainerLogOpts{Follow: true, SinceTime: time.Now()})
 }
 
@@ -243,7 +243,7 @@ func (p *provider) PortForward(ctx context.Context, namespace, pod string, port 
 	if err != nil {
 		return fmt.Errorf("port %d of pod %s: %w", port, pod, err)
 	}
-	defer conn.Close() //nolint:errcheck // both directions reported their errors
+	defer conn.Close()
 	go func() {
 		_, _ = io.Copy(conn, stream) // the client left
 		if tcp, ok := conn.(*net.TCPConn); ok {

@@ -151,7 +151,7 @@ func (l *containerLog) read(ctx context.Context, w io.Writer, o api.ContainerLog
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	since := o.SinceTime
 	if o.SinceSeconds > 0 {
 		since = time.Now().Add(-time.Duration(o.SinceSeconds) * time.Second)

@@ -89,23 +89,8 @@ func initPhase(spec *corev1.PodSpec, init []corev1.ContainerStatus) (corev1.PodP
 // podConditions updates the conditions that the node owns and keeps all others. A condition's time changes with its status only.
 func podConditions(pod *corev1.Pod, phase corev1.PodPhase, init, main []corev1.ContainerStatus, old []corev1.PodCondition, now time.Time) []corev1.PodCondition {
 	out := append([]corev1.PodCondition{}, old...)
-	var pending, unready []string
-	initialized := true
-	for i := range init {
-		ok := init[i].State.Terminated != nil && init[i].State.Terminated.ExitCode == 0
-		if isSidecar(&pod.Spec.InitContainers[i]) {
-			ok = init[i].Started != nil && *init[i].Started || init[i].State.Terminated != nil
-		}
-		if !ok {
-			initialized = false
-			pending = append(pending, init[i].Name)
-		}
-	}
-	for i := range main {
-		if !main[i].Ready {
-			unready = append(unready, main[i].Name)
-		}
-	}
+	pending, unready := uninitialized(pod, init), notReady(main)
+	initialized := len(pending) == 0
 	set := func(t corev1.PodConditionType, ok bool, reason, message string) {
 		if ok {
 			reason, message = "", ""
@@ -119,9 +104,10 @@ func podConditions(pod *corev1.Pod, phase corev1.PodPhase, init, main []corev1.C
 	}
 	ready := initialized && len(unready) == 0 && phase == corev1.PodRunning
 	why, text := "ContainersNotReady", "containers with unready status: ["+strings.Join(unready, " ")+"]"
-	if phase == corev1.PodSucceeded {
+	switch phase {
+	case corev1.PodSucceeded:
 		why, text = "PodCompleted", ""
-	} else if phase == corev1.PodFailed {
+	case corev1.PodFailed:
 		why, text = "PodFailed", ""
 	}
 	set("PodReadyToStartContainers", phase == corev1.PodRunning || len(pending) > 0 && phase == corev1.PodPending, "", "")
@@ -129,6 +115,29 @@ func podConditions(pod *corev1.Pod, phase corev1.PodPhase, init, main []corev1.C
 	set(corev1.PodReady, ready, why, text)
 	set(corev1.ContainersReady, ready, why, text)
 	return out
+}
+
+// uninitialized names the init containers that still have to end, or, as sidecars, to start.
+func uninitialized(pod *corev1.Pod, init []corev1.ContainerStatus) (names []string) {
+	for i := range init {
+		ok := init[i].State.Terminated != nil && init[i].State.Terminated.ExitCode == 0
+		if isSidecar(&pod.Spec.InitContainers[i]) {
+			ok = init[i].Started != nil && *init[i].Started || init[i].State.Terminated != nil
+		}
+		if !ok {
+			names = append(names, init[i].Name)
+		}
+	}
+	return names
+}
+
+func notReady(main []corev1.ContainerStatus) (names []string) {
+	for i := range main {
+		if !main[i].Ready {
+			names = append(names, main[i].Name)
+		}
+	}
+	return names
 }
 
 func status(ok bool) corev1.ConditionStatus {
