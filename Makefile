@@ -71,6 +71,10 @@ e2e: build ## the end-to-end tests alone; RUN=regexp picks some
 generate: ## docs/reference from the code
 	@hack/generate.sh
 
+.PHONY: scenarios
+scenarios: ## each scenario of docs/scenarios.tsv with its tests; fails on one without (LETTERS=PSEC picks kinds)
+	@$(GO) run ./hack/scenarios $(if $(LETTERS),-letters $(LETTERS))
+
 .PHONY: clean
 clean: ## removes bin/; the downloads stay in the cache folder, see README
 	rm -rf bin
