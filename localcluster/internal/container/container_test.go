@@ -3,7 +3,6 @@ package container
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -198,30 +197,5 @@ func TestCleanEndsWhatRuns(t *testing.T) {
 		if below(p, r.dir) {
 			t.Errorf("mount %s is left", p)
 		}
-	}
-}
-
-// /proc/self is the first thread's view: a container's mounts in it would be taken for the host's.
-func TestContainersLeaveThisProcessItsMounts(t *testing.T) {
-	r := newRuntime(t)
-	source := t.TempDir()
-	var all sync.WaitGroup
-	for n := range 24 {
-		all.Go(func() {
-			var out output
-			s := sh(fmt.Sprintf("crowd-%d", n), "test -d /opt/elsewhere", &out)
-			s.Mounts = []Mount{{Source: source, Destination: "/opt/elsewhere", ReadOnly: true}}
-			if exit := runToEnd(t, r, s); exit.Code != 0 {
-				t.Errorf("container %d: %+v %s", n, exit, out.String())
-			}
-		})
-	}
-	all.Wait()
-	own, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(own), "/opt/elsewhere") {
-		t.Error("the process's first thread is in a container's mount namespace")
 	}
 }
