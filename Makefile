@@ -21,8 +21,8 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## bin/: kubespark, kubespark-manager, kubespark-cluster (and its control plane), kubespark.jar
-	@$(MAKE) -j4 jar cluster control-plane kubespark
+build: ## bin/: kubespark, kubespark-manager, kubespark-cluster (and its control plane), kubespark.jar, kubespark's image
+	@$(MAKE) -j4 image cluster control-plane kubespark
 
 .PHONY: kubespark
 kubespark:
@@ -41,6 +41,18 @@ manager:
 jar: manager
 	@spark=$$(hack/fetch-spark.sh $(SPARK_VERSION)); \
 	hack/jar.sh "$$spark" bin/kubespark.jar bin/linux-amd64/kubespark-manager bin/linux-arm64/kubespark-manager
+
+.PHONY: install
+install:
+	@for arch in amd64 arm64; do \
+		CGO_ENABLED=0 GOOS=linux GOARCH=$$arch $(GO) build -trimpath -ldflags '$(LDFLAGS)' \
+			-o bin/linux-$$arch/kubespark-install ./cmd/kubespark-install; \
+	done
+
+.PHONY: image
+image: jar install ## the image of spark.kubespark.image (amd64, arm64) in bin/kubespark-image.tar; PUSH=name sends it to a registry
+	@cd hack/image && $(GO) run . -bin ../../bin -licence ../../LICENSE -version '$(VERSION)' -o ../../bin/kubespark-image.tar \
+		$(if $(PUSH),-push '$(PUSH)')
 
 .PHONY: cluster
 cluster:

@@ -18,11 +18,13 @@ lint_tool() { (cd hack/tools && go build -o "$root/bin/golangci-lint" github.com
 vet() {
 	go vet ./...
 	go vet -tags spark ./jvm/...
+	(cd hack/image && go vet ./...)
 	(cd localcluster && go vet $(nested_packages) && go vet -tags e2e ./e2e/...)
 }
 
 lint() {
 	bin/golangci-lint run ./...
+	(cd hack/image && ../../bin/golangci-lint run --config ../../.golangci.yml ./...)
 	(cd localcluster && ../bin/golangci-lint run --config ../.golangci.yml --build-tags e2e ./internal/... ./cmd/kubespark-cluster/... ./e2e/...)
 }
 
@@ -34,14 +36,17 @@ generated() {
 
 tidy() {
 	local m
-	for m in . localcluster hack/tools; do
+	for m in . localcluster hack/image hack/tools; do
 		(cd "$m" && go mod tidy -diff) || die "$m/go.mod is not tidy: run go mod tidy there"
 	done
 }
 
 unit() { go test -race ./...; }
 
-nested_unit() { (cd localcluster && go test $(nested_packages)); }
+nested_unit() {
+	(cd localcluster && go test $(nested_packages))
+	(cd hack/image && go test ./...)
+}
 
 part "format" format
 part "lint tool" lint_tool
@@ -50,5 +55,5 @@ part "lint" lint
 part "generated files" generated
 part "go.mod tidy" tidy
 part "unit tests (race)" unit
-part "nested module: unit tests" nested_unit
+part "nested modules: unit tests" nested_unit
 parts_table

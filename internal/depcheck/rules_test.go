@@ -7,6 +7,7 @@ const module = "github.com/kubespark/kubespark/"
 var allowed = map[string][]string{
 	"cmd/kubespark":         {"internal/cli"},
 	"cmd/kubespark-manager": {"internal/bridge", "internal/executor"},
+	"cmd/kubespark-install": {},
 
 	"internal/cli": {"conf", "submit", "internal/kube", "internal/reference"},
 	"submit":       {"conf", "internal/feature", "internal/kube", "internal/sparkpod"},
