@@ -60,6 +60,14 @@ var (
 		Doc("Whether the driver pod owns the executors' on-demand claims."))
 	ReuseClaims = Bool("spark.kubernetes.driver.reusePersistentVolumeClaim", Default(true), Since("3.2.0"),
 		Doc("Whether free claims of the driver are given to new executors."))
+	WaitToReuseClaims = Bool("spark.kubernetes.driver.waitToReusePersistentVolumeClaim", Default(false), Since("3.4.0"),
+		Doc("Whether executors wait for a free claim when as many exist as all executors need."))
+	DeletedExecutorsCacheTimeout = Millis("spark.kubernetes.executor.deletedExecutorsCacheTimeout", time.Second,
+		Default(180*time.Second), Check(func(d time.Duration) bool { return d >= 0 },
+			"deletedExecutorsCacheTimeout must be non-negative"), Since("4.1.0"),
+		Doc("With the difference report-once off: how long an executor whose pod stays is not reported to Spark again."))
+	PendingTimeout = Millis("spark.kubespark.executor.pendingTimeout", time.Second, Default(time.Duration(0)),
+		Doc("How long an executor pod may be pending before it is replaced; 0 is for ever."))
 	DriverRequestTimeout = Int("spark.kubernetes.driver.requestTimeout", Default(10000), Since("3.0.0"),
 		Doc("Milliseconds that a request of the driver to the API server may take."))
 	DriverConnectionTimeout = Int("spark.kubernetes.driver.connectionTimeout", Default(10000), Since("3.0.0"),
@@ -99,7 +107,8 @@ func executorKeys() []Key {
 		AllocationMaxPendingPerRP, AllocationExecutorTimeout, AllocationReadinessTimeout, APIPollingInterval,
 		EventProcessingInterval, EnableAPIPolling, EnableAPIWatcher, PollingWithVersion, MissingPodDetectDelta,
 		ExecutorDeleteOnTermination, CheckAllContainers, DecommissionLabel, DecommissionLabelValue, DeleteGracePeriod,
-		ServiceDeleteOnTermination, OwnClaims, ReuseClaims, DriverRequestTimeout, DriverConnectionTimeout, ExecutorInstances,
+		ServiceDeleteOnTermination, OwnClaims, ReuseClaims, WaitToReuseClaims,
+		DeletedExecutorsCacheTimeout, PendingTimeout, DriverRequestTimeout, DriverConnectionTimeout, ExecutorInstances,
 		DynamicAllocation, DynamicMaxExecutors, DynamicIdleTimeout, StreamingDynamicAllocation, StreamingMaxExecutors,
 		MaxExecutorFailures, ExecutorFailuresValidity}
 }

@@ -97,7 +97,7 @@ func (s session) Release(p bridge.Release) { s.manager.Release(p.Seq, bridge.Num
 func (s session) Assigned(p bridge.Assigned) { s.manager.Assigned(p.Seq, p.PodName, int64(p.ID)) }
 
 func (s session) Registered(p bridge.Registered) {
-	s.manager.Registered(int64(p.ID), p.Profile, at(p.RegisteredAt))
+	s.manager.Registered(int64(p.ID), p.Profile, p.Host, at(p.RegisteredAt))
 }
 
 func (s session) Removed(p bridge.Removed) {

@@ -27,6 +27,9 @@ func (m *Manager) SetTargets(seq int64, totals map[int]int, profiles []sparkpod.
 		if !maps.Equal(before, m.allocator.Targets()) {
 			m.log("DEBUG", allocatorLogger, fmt.Sprintf("Set total expected execs to %v", m.allocator.Targets()))
 		}
+		if m.books.table != nil {
+			m.books.table.Outdate()
+		}
 		m.dirty = true
 		m.driver.CommandDone(seq)
 	})
@@ -141,12 +144,22 @@ func (m *Manager) Assigned(seq int64, pod string, id int64) {
 	})
 }
 
-// Registered takes the news that an executor registered with Spark.
-func (m *Manager) Registered(id int64, profile int, at time.Time) {
+// Registered takes the news that an executor registered with Spark. host is its address: a known executor that had it
+// before is looked at, because readers would trust its blocks (B11).
+func (m *Manager) Registered(id int64, profile int, host string, at time.Time) {
 	m.whenStarted(func() {
 		m.known[id] = at
 		m.registered.Add(id)
 		m.allocator.Registered(profile)
+		m.allocator.Touch(id)
+		if other, ok := m.hosts[host]; ok && other != id {
+			if _, known := m.known[other]; known {
+				m.look(other)
+			}
+		}
+		if host != "" {
+			m.hosts[host] = id
+		}
 		m.dirty = true
 	})
 }
@@ -158,6 +171,7 @@ func (m *Manager) Removed(id int64, ours bool) {
 		if ours {
 			m.killed.Add(id)
 		}
+		m.allocator.Touch(id)
 		m.dirty = true
 	})
 }

@@ -8,9 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -23,7 +21,8 @@ import (
 
 // runAllocator carries out one round of the allocator.
 func (m *Manager) runAllocator(now time.Time) {
-	act := m.allocator.Round(m.store, allocator.View{Known: func(id int64) bool { _, ok := m.known[id]; return ok }}, now)
+	act := m.allocator.Round(m.store, allocator.View{Known: func(id int64) bool { _, ok := m.known[id]; return ok },
+		Room: m.room(now)}, now)
 	m.nextRound = act.Next
 	for _, l := range act.Log {
 		m.log(l.Level, allocatorLogger, l.Text)
@@ -31,14 +30,15 @@ func (m *Manager) runAllocator(now time.Time) {
 	if act.Reserve > 0 {
 		m.reserve(act.Reserve)
 	}
-	for _, c := range act.Creates {
-		m.create(c, false)
+	m.createAll(act.Creates)
+	if act.Waiting {
+		m.waitForClaims(now)
 	}
 	for _, c := range act.Resolve {
 		m.create(c, true)
 	}
 	for _, id := range act.Forget {
-		m.deletePod(m.podName(strconv.FormatInt(id, 10)), "", nil)
+		m.forget(id)
 	}
 	if len(act.Deny) > 0 {
 		m.deny(act.Deny)
@@ -49,6 +49,21 @@ func (m *Manager) runAllocator(now time.Time) {
 	if len(act.Allow) > 0 {
 		m.driver.Allow(act.Allow)
 	}
+}
+
+// forget deletes the pod of a create that nobody has seen for the creation timeout, if it is there.
+func (m *Manager) forget(id int64) {
+	name := m.podName(strconv.FormatInt(id, 10))
+	if !m.set.deleteExecutors {
+		return
+	}
+	m.deletePod(name, "", func(err error) {
+		if err != nil {
+			m.log("WARN", allocatorLogger, "The pod "+name+" cannot be deleted: "+err.Error())
+		} else if m.books.table != nil && m.store.Get(id) == nil {
+			m.books.table.Release(id)
+		}
+	})
 }
 
 func (m *Manager) reserve(n int) {
@@ -117,16 +132,12 @@ type creation struct {
 
 // create posts a pod. With look the outcome of an earlier try is unknown, so the pod is read first.
 func (m *Manager) create(c allocator.Create, look bool) {
-	id := strconv.FormatInt(c.ID, 10)
 	profile, ok := m.profiles[c.Profile]
 	if !ok {
 		m.fatal(fmt.Sprintf("Spark asked for executors of resource profile %d, which it never described.", c.Profile))
 		return
 	}
-	cr := creation{Create: c, in: m.input(id, profile), name: m.podName(id), sent: time.Now()}
-	if m.set.ownClaims {
-		cr.owner = m.owner
-	}
+	cr := m.creation(c, profile)
 	ctx := m.makeCtx
 	m.creates.Go(func() {
 		o := m.attempt(ctx, cr, look)
@@ -135,7 +146,18 @@ func (m *Manager) create(c allocator.Create, look bool) {
 	})
 }
 
+func (m *Manager) creation(c allocator.Create, profile sparkpod.Profile) creation {
+	id := strconv.FormatInt(c.ID, 10)
+	cr := creation{Create: c, in: m.input(id, profile), name: m.podName(id), sent: time.Now()}
+	if m.set.ownClaims {
+		cr.owner = m.owner
+	}
+	return cr
+}
+
 func (m *Manager) answered(o allocator.Outcome) {
+	m.releaseRefused(o)
+	m.countRefused(o)
 	lines, fatal := m.allocator.Answer(o, time.Now())
 	for _, l := range lines {
 		m.log(l.Level, allocatorLogger, l.Text)
@@ -143,6 +165,15 @@ func (m *Manager) answered(o allocator.Outcome) {
 	m.dirty = true
 	if fatal != "" {
 		m.fatal("Kubernetes refuses every executor pod: " + fatal)
+	}
+}
+
+// countRefused counts a refused create as an executor failure, as Spark 4.2 does when asked to be like stock (section 10).
+func (m *Manager) countRefused(o allocator.Outcome) {
+	if m.set.countRefused && (o.Kind == allocator.Busy || o.Kind == allocator.Refused || o.Kind == allocator.Permanent) {
+		n := m.lifecycle.CountFailure(time.Now())
+		m.log("ERROR", allocatorLogger, fmt.Sprintf("Failed to create executor pod %d. Total failures: %d", o.ID, n))
+		m.runLifecycle(time.Now())
 	}
 }
 
@@ -162,16 +193,20 @@ func (m *Manager) exit(code int, logger, text string) {
 }
 
 func (m *Manager) attempt(ctx context.Context, c creation, look bool) allocator.Outcome {
-	if look {
-		if o, found := m.lookUp(ctx, c); found {
-			return o
-		}
-	}
 	spec, err := feature.BuildExecutor(c.in)
 	if err != nil {
 		m.post(func() { m.fatal("Executor pods cannot be built: " + err.Error()) })
 		return allocator.Outcome{Kind: allocator.Permanent, Text: err.Error()}
 	}
+	if look {
+		if o, found := m.lookUp(ctx, c, spec); found {
+			return o
+		}
+		if c.LookOnly {
+			return allocator.Outcome{Kind: allocator.Absent}
+		}
+	}
+	m.takeClaims(ctx, c.ID, &spec)
 	body, err := podBody(spec, c.in)
 	if err != nil {
 		m.post(func() { m.fatal("Executor pods cannot be built: " + err.Error()) })
@@ -179,7 +214,7 @@ func (m *Manager) attempt(ctx context.Context, c creation, look bool) allocator.
 	}
 	w, err := m.api.CreatePod(ctx, body)
 	if kube.Kind(err) == kube.AlreadyExists {
-		o, found := m.lookUp(ctx, c)
+		o, found := m.lookUp(ctx, c, spec)
 		if !found {
 			o = allocator.Outcome{Kind: allocator.Busy, Text: err.Error()} // there a moment ago, gone now
 		}
@@ -188,7 +223,9 @@ func (m *Manager) attempt(ctx context.Context, c creation, look bool) allocator.
 	if err != nil {
 		return outcome(err)
 	}
-	m.Pod(m.reader.Read(w)) // visible at once (W4)
+	if !m.set.allocator.StockGate {
+		m.Pod(m.reader.Read(w)) // visible at once (W4)
+	}
 	m.log("DEBUG", allocatorLogger, "Requested executor with id "+c.in.ExecutorID+" from Kubernetes.")
 	return m.createClaims(ctx, c, spec.Claims, w)
 }
@@ -203,7 +240,7 @@ func podBody(spec feature.ExecutorSpec, in feature.ExecutorInput) ([]byte, error
 
 // lookUp reads the pod of that name: ours is adopted, somebody else's means the next id. Not found leaves the caller to
 // post.
-func (m *Manager) lookUp(ctx context.Context, c creation) (o allocator.Outcome, found bool) {
+func (m *Manager) lookUp(ctx context.Context, c creation, spec feature.ExecutorSpec) (o allocator.Outcome, found bool) {
 	w, err := m.api.GetPod(ctx, c.name)
 	switch {
 	case kube.Kind(err) == kube.NotFound:
@@ -215,7 +252,7 @@ func (m *Manager) lookUp(ctx context.Context, c creation) (o allocator.Outcome, 
 	}
 	m.Pod(m.reader.Read(w))
 	m.log("DEBUG", allocatorLogger, "Adopted executor pod "+c.name+", whose creation was not answered.")
-	return allocator.Outcome{Kind: allocator.Created}, true
+	return m.createClaims(ctx, c, spec.Claims, w), true
 }
 
 // owns says whether a pod is the one that this create meant.
@@ -233,29 +270,6 @@ func (c creation) owns(w *snapshot.Wire) bool {
 		}
 	}
 	return false
-}
-
-// createClaims makes the claims that the pod mounts (V6). A pod whose claim is refused is deleted again.
-func (m *Manager) createClaims(ctx context.Context, c creation, claims []*corev1.PersistentVolumeClaim, w *snapshot.Wire) allocator.Outcome {
-	owner := c.owner
-	if owner == nil {
-		owner = &metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: w.Metadata.Name,
-			UID: types.UID(w.Metadata.UID), Controller: new(true)}
-	}
-	for _, claim := range claims {
-		class := ""
-		if claim.Spec.StorageClassName != nil {
-			class = *claim.Spec.StorageClassName
-		}
-		m.log("INFO", allocatorLogger, "Trying to create PersistentVolumeClaim "+claim.Name+" with StorageClass "+class)
-		claim.Namespace, claim.OwnerReferences = c.in.Namespace, []metav1.OwnerReference{*owner}
-		err := m.api.CreateClaim(ctx, claim)
-		if err != nil && kube.Kind(err) != kube.AlreadyExists {
-			m.undo(w)
-			return outcome(fmt.Errorf("the claim %s: %w", claim.Name, err))
-		}
-	}
-	return allocator.Outcome{Kind: allocator.Created}
 }
 
 // undo deletes a pod whose claims could not be made, until it is gone.

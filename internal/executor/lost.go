@@ -85,7 +85,7 @@ func (m *Manager) verifyMissing(ids []int64) {
 				m.log("WARN", lifecycleLogger, "The driver did not list its executors: "+err.Error())
 				return
 			}
-			m.known = known
+			m.setKnown(known)
 			for _, id := range ids {
 				if at, ok := known[id]; ok && m.store.Get(id) == nil {
 					m.verifyOne(id, at)
@@ -93,6 +93,49 @@ func (m *Manager) verifyMissing(ids []int64) {
 			}
 		})
 	})
+}
+
+// knownEvery is how often the pushed view of Spark's executors is compared with Spark's own table.
+const knownEvery = 5 * time.Minute
+
+// checkKnown asks for Spark's table from time to time and returns when the next time is.
+func (m *Manager) checkKnown(now time.Time) time.Time {
+	if m.checkAt.IsZero() {
+		m.checkAt = now.Add(knownEvery)
+	}
+	if now.Before(m.checkAt) {
+		return m.checkAt
+	}
+	m.checkAt = now.Add(knownEvery)
+	m.driver.List(func(known map[int64]time.Time, err error) {
+		m.post(func() {
+			if err == nil {
+				m.setKnown(known)
+			}
+		})
+	})
+	return m.checkAt
+}
+
+// setKnown replaces what Spark was believed to know.
+func (m *Manager) setKnown(known map[int64]time.Time) {
+	for id := range m.known {
+		if _, ok := known[id]; !ok {
+			m.touch(id)
+		}
+	}
+	for id := range known {
+		if _, ok := m.known[id]; !ok {
+			m.registered.Add(id)
+			m.touch(id)
+		}
+	}
+	m.known = known
+}
+
+func (m *Manager) touch(id int64) {
+	m.allocator.Touch(id)
+	m.dirty = true
 }
 
 func (m *Manager) verifyOne(id int64, registered time.Time) {
@@ -116,6 +159,9 @@ func (m *Manager) verifyOne(id int64, registered time.Time) {
 // found takes a pod that is there although no list shows it: somebody changed its labels. Its executor works, so it is
 // kept.
 func (m *Manager) found(id int64, w *snapshot.Wire) {
+	if m.books.table != nil {
+		m.books.table.Mounts(id, w.Claims(), false)
+	}
 	if m.strays.Add(id) {
 		m.log("WARN", lifecycleLogger, fmt.Sprintf("Executor %d is kept: its pod %s runs, but its labels were changed, so that no "+
 			"list shows it.", id, w.Metadata.Name))

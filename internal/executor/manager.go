@@ -9,6 +9,7 @@ package executor
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"strings"
 	"sync"
@@ -82,6 +83,9 @@ type Manager struct {
 	files    map[string]string // of the configuration directory, for the ConfigMap
 	conffile []string          // their names, which pods mount
 
+	driverClaims []string // claims that the driver pod mounts
+	claimsEach   int      // claims that one executor needs
+
 	reader    *snapshot.Reader
 	store     *snapshot.Store
 	facts     *snapshot.Queue
@@ -103,6 +107,9 @@ type Manager struct {
 	strays     snapshot.IDSet // registered, and their pods hidden from lists
 	kills      []kill
 	nextLook   time.Time
+	hosts      map[string]int64 // executor by address, to notice that one is used again
+	checkAt    time.Time        // the next look at Spark's own table of executors
+	books      claimBooks
 	eventsOff  bool
 	active     bool // something happened since the gauges were last looked at
 	lastGauges map[string]float64
@@ -129,7 +136,7 @@ const (
 // New makes a manager that speaks to the driver.
 func New(env Env, driver Driver) *Manager {
 	return &Manager{env: env, driver: driver, mail: newMailbox(), store: snapshot.NewStore(),
-		profiles: map[int]sparkpod.Profile{}, foreign: map[string]bool{}, known: map[int64]time.Time{},
+		profiles: map[int]sparkpod.Profile{}, foreign: map[string]bool{}, known: map[int64]time.Time{}, hosts: map[string]int64{},
 		limit: make(chan struct{}, 32)}
 }
 
@@ -169,22 +176,35 @@ func (m *Manager) step(now time.Time) time.Duration {
 	}
 	if at, ok := m.lifecycle.Due(m.facts.HasFinal(), m.facts.Pending() || m.fullChanged()); ok {
 		if !at.After(now) {
-			m.runLifecycle(now)
+			m.guard(func() { m.runLifecycle(now) })
 		} else {
 			earliest(at)
 		}
 	}
 	earliest(m.runKills(now))
+	earliest(m.stepClaims(now))
 	if m.gate && (m.dirty || (!m.nextRound.IsZero() && !m.nextRound.After(now))) {
 		m.dirty = false
-		m.runAllocator(now)
+		m.nextRound = now.Add(time.Second) // if the round fails
+		m.guard(func() { m.runAllocator(now) })
 	}
+	earliest(m.checkKnown(now))
 	earliest(m.nextRound)
 	if m.dirty && m.gate {
 		earliest(now)
 	}
 	earliest(m.gauges(now))
 	return max(time.Millisecond, next.Sub(now))
+}
+
+// guard keeps a mistake in one part from ending the manager: it is said, and the part's next run goes on (T3).
+func (m *Manager) guard(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			m.log("WARN", managerLogger, fmt.Sprintf("Exception when notifying snapshot subscriber. %v", p))
+		}
+	}()
+	f()
 }
 
 func (m *Manager) log(level, logger, text string) { m.env.Log(level, logger, text) }
@@ -231,8 +251,10 @@ func (m *Manager) gauges(now time.Time) time.Time {
 	}
 	m.active, m.gaugesAt = false, now
 	values := map[string]float64{"pods.known": float64(len(m.known)), "creates.inFlight": float64(m.allocator.InFlight())}
-	for _, p := range m.store.Pods() {
-		values["pods."+strings.ToLower(p.State.String())]++
+	for state := snapshot.Unknown; state <= snapshot.Terminating; state++ {
+		if n := m.store.Count(state); n > 0 {
+			values["pods."+strings.ToLower(state.String())] = float64(n)
+		}
 	}
 	for _, n := range m.allocator.Targets() {
 		values["pods.target"] += float64(n)

@@ -197,7 +197,7 @@ func (m *Manager) findDriver(ctx context.Context) (*metav1.OwnerReference, error
 	switch kube.Kind(err) {
 	case kube.None:
 	case kube.NotFound:
-		return nil, fmt.Errorf("No pod was found named %s in the cluster in the namespace %s (this was supposed to be the driver pod.).", //nolint:revive,staticcheck // Spark's own text
+		return nil, fmt.Errorf("No pod was found named %s in the cluster in the namespace %s (this was supposed to be the driver pod.).", //nolint:staticcheck // Spark's own text
 			name, m.session.Namespace)
 	case kube.Forbidden:
 		return nil, fmt.Errorf("the driver's service account may not get pods in namespace %s: allow it the verbs get, list, "+
@@ -209,6 +209,7 @@ func (m *Manager) findDriver(ctx context.Context) (*metav1.OwnerReference, error
 		m.log("WARN", managerLogger, "spark.kubernetes.driver.pod.name names the pod "+name+", but this driver does not run in it: "+
 			"executors will be deleted with that pod.")
 	}
+	m.post(func() { m.driverClaims = pod.Claims() })
 	return &metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: name, UID: types.UID(pod.Metadata.UID), Controller: new(true)}, nil
 }
 

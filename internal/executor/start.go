@@ -71,6 +71,7 @@ func (m *Manager) check(props map[string]string, profile sparkpod.Profile) (stri
 	for _, w := range spec.Warnings {
 		m.log("WARN", backendLogger, w)
 	}
+	m.claimsEach = len(spec.Claims)
 	return spec.ContainerName, nil
 }
 
@@ -110,8 +111,9 @@ func (m *Manager) run(list snapshot.List, version string, profile, target int) {
 	m.allocator = allocator.New(m.set.allocator, resume.NextID, resume.Denied)
 	m.allocator.SetTargets(totals)
 	m.facts = m.store.Subscribe()
-	m.adopt(list)
 	m.makeCtx, m.stopMake = context.WithCancel(m.ctx)
+	m.openClaims(m.claimsEach)
+	m.adopt(list)
 	m.openSources(version)
 	m.phase, m.dirty = running, true
 	m.log("DEBUG", allocatorLogger, fmt.Sprintf("Set total expected execs to %v", totals))
@@ -149,6 +151,12 @@ func (m *Manager) adopt(list snapshot.List) {
 	}
 	m.store.Replace(list)
 	if !fresh {
+		for _, p := range m.store.Pods() {
+			m.ensureClaims(p)
+			if _, known := m.known[p.ID]; known && p.IP != "" {
+				m.hosts[p.IP] = p.ID
+			}
+		}
 		m.log("INFO", managerLogger, fmt.Sprintf("Adopted %d executor pods after a restart of the manager; %d executors are "+
 			"registered.", m.store.Len(), len(m.known)))
 	}

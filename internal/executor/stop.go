@@ -54,7 +54,7 @@ func ask[T any](ctx context.Context, m *Manager, f func() T) T {
 func (m *Manager) cleanUp(ctx context.Context) int {
 	set := ask(ctx, m, func() settings { return m.set })
 	m.endCreates(ctx)
-	if set.deleteExecutors {
+	if set.deleteExecutors && set.stopWait {
 		m.awaitEnds(ctx)
 	}
 	if m.stopRead != nil {

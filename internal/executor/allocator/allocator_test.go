@@ -36,6 +36,9 @@ func newHouse(t *testing.T, edit func(*Settings)) *house {
 
 // round runs rounds until no ids are asked for, and returns what the last wanted.
 func (h *house) round() Actions {
+	for _, p := range h.store.Pods() {
+		h.a.Touch(p.ID)
+	}
 	act := h.a.Round(h.store, View{Known: func(id int64) bool { return h.known[id] }}, h.now)
 	for act.Reserve > 0 {
 		h.a.Reserved(h.next, h.next+int64(act.Reserve)-1)

@@ -16,6 +16,7 @@ const (
 	Refused               // 403, 401: an administrator can heal it
 	Permanent             // 400, 404 of the namespace, 422: the pod itself is refused
 	Lost                  // no answer: outcome unknown
+	Absent                // looked for and not there, and not posted again
 )
 
 // Outcome is the end of one create.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,64 +13,72 @@ import (
 	"github.com/kubespark/kubespark/internal/executor/snapshot"
 )
 
-// tally is one profile's count of a round (A7).
-type tally struct {
-	profile        int
-	running        int
-	pendingKnown   int
-	pendingUnknown []*snapshot.Pod
-	unresolved     int
-}
-
 // Round is one run of the allocation decision (8.2 with the differences of 8.3).
 func (a *Allocator) Round(store *snapshot.Store, view View, now time.Time) Actions {
 	var act Actions
-	a.resolve(&act, store, now)
+	a.gather(&act, store)
 	a.advanceDenials(&act, store, now)
-	tallies := a.count(&act, store, view)
+	a.recount(&act, store, view)
+	tallies := a.tallies()
+	a.resolve(&act, tallies, view, now)
 	outstanding := a.outstanding(tallies)
 	for _, t := range tallies {
-		a.trim(&act, t, now)
+		a.trim(&act, t, store, now)
+		if len(act.Log) > 0 {
+			act.logf("DEBUG", a.status(t))
+		}
+		if len(act.Log) > 0 && t.running == a.targets[t.profile] {
+			act.logf("DEBUG", fmt.Sprintf("Current number of running executors for ResourceProfile Id %d is equal to the number of "+
+				"requested executors. Not scaling up further.", t.profile))
+		}
 	}
-	a.want(&act, tallies, outstanding, now)
+	a.want(&act, tallies, view, outstanding, now)
 	a.reserve(&act)
 	a.start(&act, now)
-	a.warnSlow(&act, tallies, now)
+	a.watchSlow(&act, tallies, store, now)
 	return act
 }
 
-// resolve closes the books of creates that were seen, looks at unknown outcomes that are due and gives up those that are
-// too old (A1, A4, D1).
-func (a *Allocator) resolve(act *Actions, store *snapshot.Store, now time.Time) {
+// resolve looks at unknown outcomes that are due and gives up those that are too old (A4, D1).
+func (a *Allocator) resolve(act *Actions, tallies []*tally, view View, now time.Time) {
+	if a.resolveAt.IsZero() || now.Before(a.resolveAt) {
+		if !a.resolveAt.IsZero() {
+			act.due(a.resolveAt)
+		}
+		return
+	}
+	a.resolveAt = time.Time{}
 	var late []string
 	for _, id := range slices.Sorted(maps.Keys(a.creates)) {
 		c := a.creates[id]
-		if store.Get(id) != nil || store.Gone(id) {
-			c.seen, a.anyCreated = true, true
-			if !c.inFlight {
-				delete(a.creates, id)
-			}
+		if c.seen || c.inFlight {
 			continue
 		}
-		if now.Sub(c.since) > a.set.Timeout {
-			if !c.inFlight {
-				late = append(late, strconv.FormatInt(id, 10))
-				act.Forget = append(act.Forget, id)
-				delete(a.creates, id)
-			}
-			continue
+		age := now.Sub(c.since)
+		switch {
+		case c.posted && view.Known(id): // registered before any source showed it: no timeout
+			a.resolveBy(now.Add(a.set.Timeout))
+		case age > a.set.Timeout:
+			act.logf("DEBUG", fmt.Sprintf("Executor with id %d was not found in the Kubernetes cluster since it was created %d "+
+				"milliseconds ago.", id, age.Milliseconds()))
+			late = append(late, strconv.FormatInt(id, 10))
+			act.Forget = append(act.Forget, id)
+			a.forget(id, c)
+			tallyOf(tallies, c.profile).unresolved--
+		case c.posted:
+			a.resolveBy(c.since.Add(a.set.Timeout + time.Millisecond))
+		case now.Before(c.next):
+			a.resolveBy(earlier(c.next, c.since.Add(a.set.Timeout+time.Millisecond)))
+		default:
+			c.inFlight = true
+			a.window.inFlight++
+			t := tallyOf(tallies, c.profile)
+			act.Resolve = append(act.Resolve, Create{ID: id, Profile: c.profile,
+				LookOnly: t.running+a.notRunning(t) > a.targets[t.profile]})
 		}
-		act.due(c.since.Add(a.set.Timeout + time.Millisecond))
-		if c.inFlight {
-			continue
-		}
-		if now.Before(c.next) {
-			act.due(c.next)
-			continue
-		}
-		c.inFlight = true
-		a.window.inFlight++
-		act.Resolve = append(act.Resolve, Create{ID: id, Profile: c.profile})
+	}
+	if !a.resolveAt.IsZero() {
+		act.due(a.resolveAt)
 	}
 	if len(late) > 0 {
 		act.logf("WARN", fmt.Sprintf("Executors with ids %s were not detected in the Kubernetes cluster after %d ms despite "+
@@ -78,136 +87,107 @@ func (a *Allocator) resolve(act *Actions, store *snapshot.Store, now time.Time) 
 	}
 }
 
-// advanceDenials sends due deletes of denied pods and closes the books of those that are gone (A9, D3).
-func (a *Allocator) advanceDenials(act *Actions, store *snapshot.Store, now time.Time) {
-	for _, id := range slices.Sorted(maps.Keys(a.denials)) {
-		d, p := a.denials[id], store.Get(id)
-		switch {
-		case d.done && !d.answered: // the delete is refused for good
-			delete(a.denials, id)
-			a.ours.Remove(id)
-			act.Allow = append(act.Allow, id)
-		case p == nil && d.answered && !d.inFlight:
-			delete(a.denials, id)
-			act.Allow = append(act.Allow, id)
-		case !d.answered || d.inFlight || d.done || p == nil || p.Deleting:
-		case now.Before(d.next):
-			act.due(d.next)
-		default:
-			d.inFlight = true
-			act.Deletes = append(act.Deletes, p)
+// tallyOf finds a profile's tally; with one profile everything belongs to it.
+func tallyOf(tallies []*tally, rp int) *tally {
+	for _, t := range tallies {
+		if t.profile == rp || len(tallies) == 1 {
+			return t
 		}
 	}
+	return &tally{profile: rp}
 }
 
-// count groups the pods by profile (A6, A7). Pods on their way out are not counted: those that were denied, and those that
-// are being deleted and unknown to Spark (D4).
-func (a *Allocator) count(act *Actions, store *snapshot.Store, view View) []*tally {
-	byProfile := map[int]*tally{}
-	for rp := range a.targets {
-		byProfile[rp] = &tally{profile: rp}
+func earlier(x, y time.Time) time.Time {
+	if y.Before(x) {
+		return y
 	}
-	for _, p := range store.Pods() {
-		known := view.Known(p.ID) || (a.kept.Has(p.ID) && !p.Deleting)
-		if a.denials[p.ID] != nil || (p.Deleting && !known) {
-			continue
-		}
-		if p.BadProfile && len(a.targets) > 1 {
-			a.warnProfile(act, p)
-		}
-		a.tallyOf(byProfile, p.Profile).add(p, known)
-	}
-	for _, c := range a.creates {
-		if !c.seen {
-			a.tallyOf(byProfile, c.profile).unresolved++
-		}
-	}
-	return slices.SortedFunc(maps.Values(byProfile), func(x, y *tally) int { return cmp.Compare(x.profile, y.profile) })
+	return x
 }
 
-// tallyOf finds the count of a profile. With one profile in the table everything belongs to it (A6).
-func (a *Allocator) tallyOf(all map[int]*tally, rp int) *tally {
-	if len(a.targets) == 1 {
-		for only := range a.targets {
-			rp = only
-		}
-	}
-	if all[rp] == nil {
-		all[rp] = &tally{profile: rp}
-	}
-	return all[rp]
-}
-
-func (t *tally) add(p *snapshot.Pod, known bool) {
-	switch {
-	case p.State == snapshot.Running:
-		t.running++
-	case p.State == snapshot.Pending && known:
-		t.pendingKnown++
-	case p.State == snapshot.Pending:
-		t.pendingUnknown = append(t.pendingUnknown, p)
-	}
-}
-
-func (a *Allocator) warnProfile(act *Actions, p *snapshot.Pod) {
-	if !a.badRP[p.UID] {
-		a.badRP[p.UID] = true
-		act.logf("WARN", "Pod "+p.Name+" has no usable label spark-exec-resourceprofile-id; it counts for profile 0.")
-	}
-}
-
+// notRunning is what of a profile is not running yet, wanted creates included.
 func (a *Allocator) notRunning(t *tally) int {
-	return t.pendingKnown + len(t.pendingUnknown) + t.unresolved + a.queued[t.profile]
+	return t.pendingKnown + t.unknown + t.unresolved + a.queued[t.profile]
 }
 
 // outstanding is A12's number before the round: while it is zero a creating round need not wait for the pace.
 func (a *Allocator) outstanding(tallies []*tally) int {
 	n := 0
 	for _, t := range tallies {
-		n += len(t.pendingUnknown) + t.unresolved + a.queued[t.profile]
+		n += t.unknown + t.unresolved + a.queued[t.profile]
 	}
 	return n
 }
 
+// status is the allocator's DEBUG line about a profile.
+func (a *Allocator) status(t *tally) string {
+	return fmt.Sprintf("ResourceProfile Id: %d (pod allocation status: %d running, %d unknown pending, %d scheduler backend known "+
+		"pending, %d unknown newly created, %d scheduler backend known newly created)", t.profile, t.running, t.unknown,
+		t.pendingKnown, t.unresolved+a.queued[t.profile], 0)
+}
+
 // trim takes back what exceeds the target: first creates that were not sent, then pending pods that Spark does not know
 // and that are older than the idle timeout: unscheduled ones first, then the youngest (A8, D7).
-func (a *Allocator) trim(act *Actions, t *tally, now time.Time) {
+func (a *Allocator) trim(act *Actions, t *tally, store *snapshot.Store, now time.Time) {
 	excess := t.running + a.notRunning(t) - a.targets[t.profile]
 	if back := min(excess, a.queued[t.profile]); back > 0 {
 		a.queued[t.profile] -= back
 		excess -= back
 	}
-	if excess <= 0 {
+	if excess <= 0 || t.unknown == 0 {
 		return
 	}
-	var old []*snapshot.Pod
-	for _, p := range t.pendingUnknown {
-		if now.Sub(p.Created) > a.set.IdleTimeout {
-			old = append(old, p)
-		} else {
-			act.due(p.Created.Add(a.set.IdleTimeout + time.Millisecond))
-		}
+	if at := a.trimAt[t.profile]; now.Before(at) {
+		act.due(at)
+		return
 	}
-	slices.SortFunc(old, func(x, y *snapshot.Pod) int {
-		return cmp.Or(cmp.Compare(len(x.Node), len(y.Node))*boolInt((x.Node == "") != (y.Node == "")),
-			y.Created.Compare(x.Created), cmp.Compare(y.ID, x.ID))
-	})
-	chosen := old[:min(excess, len(old))]
+	chosen := a.choose(act, t.profile, t.unknownPods(store), excess, now)
 	if len(chosen) == 0 {
 		return
 	}
 	var texts []string
+	slices.SortFunc(chosen, func(x, y *snapshot.Pod) int { return cmp.Compare(x.ID, y.ID) })
 	for _, p := range chosen {
-		a.denials[p.ID] = &denial{}
-		a.ours.Add(p.ID)
-		act.Deny = append(act.Deny, p.ID)
-	}
-	slices.Sort(act.Deny)
-	for _, p := range slices.SortedFunc(slices.Values(chosen), func(x, y *snapshot.Pod) int { return cmp.Compare(x.ID, y.ID) }) {
+		a.expel(act, t, p)
 		texts = append(texts, p.IDText())
 	}
-	t.pendingUnknown = slices.DeleteFunc(t.pendingUnknown, func(p *snapshot.Pod) bool { return a.denials[p.ID] != nil })
 	act.logf("INFO", fmt.Sprintf("Deleting %d excess pod requests (%s).", len(chosen), strings.Join(texts, ",")))
+}
+
+// choose picks at most n pending pods that are old enough to be taken back.
+func (a *Allocator) choose(act *Actions, profile int, pods []*snapshot.Pod, n int, now time.Time) []*snapshot.Pod {
+	var old []*snapshot.Pod
+	var next time.Time
+	for _, p := range pods {
+		if p.Created.IsZero() && !a.count.noAge[p.ID] {
+			a.count.noAge[p.ID] = true
+			act.logf("ERROR", "Cannot get the creationTimestamp of the pod: "+p.Name)
+		}
+		if now.Sub(p.Created) > a.set.IdleTimeout {
+			old = append(old, p)
+		} else if at := p.Created.Add(a.set.IdleTimeout + time.Millisecond); next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	if len(old) < n && !next.IsZero() {
+		a.trimAt[profile] = next
+		act.due(next)
+	}
+	if !a.set.OldestFirst {
+		slices.SortFunc(old, func(x, y *snapshot.Pod) int {
+			return cmp.Or(boolInt(x.Node != "")-boolInt(y.Node != ""), y.Created.Compare(x.Created), cmp.Compare(y.ID, x.ID))
+		})
+	}
+	return old[:min(n, len(old))]
+}
+
+// expel takes a pending pod out of the count and asks the driver to refuse it.
+func (a *Allocator) expel(act *Actions, t *tally, p *snapshot.Pod) {
+	a.denials[p.ID] = &denial{}
+	a.ours.Add(p.ID)
+	a.count.move(p.ID, a.count.places[p.ID], -1)
+	delete(a.count.places, p.ID)
+	t.unknown--
+	act.Deny = append(act.Deny, p.ID)
 }
 
 func boolInt(b bool) int {
@@ -218,7 +198,7 @@ func boolInt(b bool) int {
 }
 
 // want puts new creates into the queue (A10, A11).
-func (a *Allocator) want(act *Actions, tallies []*tally, outstanding int, now time.Time) {
+func (a *Allocator) want(act *Actions, tallies []*tally, view View, outstanding int, now time.Time) {
 	slots := a.set.MaxPending
 	var wanting []*tally
 	for _, t := range tallies {
@@ -230,6 +210,10 @@ func (a *Allocator) want(act *Actions, tallies []*tally, outstanding int, now ti
 	if slots <= 0 || len(wanting) == 0 {
 		return
 	}
+	room := math.MaxInt
+	if view.Room != nil {
+		room = view.Room()
+	}
 	for i, share := range Split(slots, len(wanting)) {
 		t := wanting[i]
 		known := t.running + a.notRunning(t)
@@ -240,9 +224,13 @@ func (a *Allocator) want(act *Actions, tallies []*tally, outstanding int, now ti
 		if a.brake(t.profile).step > 0 {
 			n = min(n, 1) // one create tries whether the server takes pods again
 		}
+		if n > room {
+			n, act.Waiting = room, true
+		}
 		if n <= 0 {
 			continue
 		}
+		room -= n
 		level := "INFO"
 		if a.brake(t.profile).step > 0 {
 			level = "DEBUG" // the refusal was said, and how long the pause is
@@ -262,6 +250,11 @@ func (a *Allocator) open(act *Actions, t *tally, outstanding int, now time.Time)
 	b := a.brake(t.profile)
 	if at := b.openAt(); now.Before(at) {
 		act.due(at)
+		return false
+	}
+	if a.set.StockGate && t.unresolved > 0 {
+		act.logf("DEBUG", fmt.Sprintf("Still waiting for %d executors for ResourceProfile Id %d before requesting more.",
+			t.unresolved, t.profile))
 		return false
 	}
 	if b.step > 0 && a.queued[t.profile]+t.unresolved > 0 {
@@ -285,34 +278,8 @@ func (a *Allocator) start(act *Actions, now time.Time) {
 			a.queued[rp]--
 			a.window.inFlight++
 			a.creates[id] = &create{profile: rp, since: now, inFlight: true}
+			a.count.unresolved[rp]++
 			act.Creates = append(act.Creates, Create{ID: id, Profile: rp})
 		}
 	}
-}
-
-// slowAfter is how long a pod may pend before the log says why, and how often it is said again (D8).
-const slowAfter = 5 * time.Minute
-
-func (a *Allocator) warnSlow(act *Actions, tallies []*tally, now time.Time) {
-	pending := map[int64]bool{}
-	for _, t := range tallies {
-		for _, p := range t.pendingUnknown {
-			pending[p.ID] = true
-			since, ok := a.slow[p.ID]
-			if !ok {
-				since = p.Created
-				if since.IsZero() || since.After(now) {
-					since = now
-				}
-				a.slow[p.ID] = since
-			}
-			if now.Sub(since) >= slowAfter {
-				a.slow[p.ID], since = now, now
-				act.logf("WARN", "Executor pod "+p.Name+" has been pending for "+now.Sub(p.Created).Round(time.Second).String()+
-					": "+sentence(cmp.Or(p.Waiting, "the server gives no reason")))
-			}
-			act.due(since.Add(slowAfter))
-		}
-	}
-	maps.DeleteFunc(a.slow, func(id int64, _ time.Time) bool { return !pending[id] })
 }

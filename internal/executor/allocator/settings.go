@@ -22,17 +22,28 @@ type Settings struct {
 	Maximum         int64         // ids ever issued
 	Timeout         time.Duration // of a create with unknown outcome: A4
 	IdleTimeout     time.Duration // protects young pending pods from being trimmed
+	PendingTimeout  time.Duration // a pod that pends longer is replaced; 0: never
+
+	// What spark.kubespark.stock switches back to stock's ways.
+	StockGate    bool // one pod that no watch or list has shown holds its profile's creates up
+	CountLeaving bool // a pod that is being deleted counts until it is gone
+	OldestFirst  bool // excess pods are taken in the order of their ids
+	NeverFatal   bool // identical refusals never end the application
+	NoStartDelay bool // executors that die at their start do not slow creation down
 }
 
-// View is what Spark knows, asked during a round.
+// View is what Spark and the claims allow, asked during a round.
 type View struct {
 	Known func(id int64) bool
+	// Room is how many pods can have the claims they need in wait mode; nil: as many as are wanted.
+	Room func() int
 }
 
 // Create is one pod to post.
 type Create struct {
-	ID      int64
-	Profile int
+	ID       int64
+	Profile  int
+	LookOnly bool // nobody wants the pod any more: read it by name, do not post
 }
 
 // Line is one line for the driver's log.
@@ -48,6 +59,7 @@ type Actions struct {
 	Deny    []int64         // ask the driver to refuse these, then delete those it had not registered
 	Deletes []*snapshot.Pod // denied: DELETE with UID precondition
 	Allow   []int64         // no longer denied
+	Waiting bool            // pods are wanted, and only claims are missing
 	Next    time.Time       // zero: nothing is due by itself
 }
 

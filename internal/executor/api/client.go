@@ -106,6 +106,19 @@ func (c *Client) CreateClaim(ctx context.Context, claim *corev1.PersistentVolume
 	return err
 }
 
+// ListClaims lists the application's claims, from the server's cache if that will do.
+func (c *Client) ListClaims(ctx context.Context, cached bool) ([]corev1.PersistentVolumeClaim, error) {
+	opts := metav1.ListOptions{LabelSelector: c.app().String()}
+	if cached {
+		opts.ResourceVersion = "0"
+	}
+	list, err := c.kube.PersistentVolumeClaims(c.namespace).List(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
 // CreateConfigMap posts a ConfigMap.
 func (c *Client) CreateConfigMap(ctx context.Context, m *corev1.ConfigMap) error {
 	_, err := c.kube.CreateObject(ctx, c.namespace, m)

@@ -24,6 +24,7 @@ type Settings struct {
 	MaxFailures         int           // L11's limit
 	Validity            time.Duration // failuresValidityInterval, 0: failures never expire
 	StockFaults         bool          // every failure is the application's, as in stock
+	ReportAgain         time.Duration // a pod that stays is reported again after that long, as in stock; 0: never
 }
 
 // View is what Spark and the allocator know, asked while a decision is made.
@@ -77,7 +78,9 @@ type Manager struct {
 	counted  snapshot.IDSet
 	failures []time.Time
 	cleanups map[int64]*cleanup
+	due      []int64 // cleanups that want a call
 	labelled map[int64]bool
+	times    map[int64]time.Time // of the last report, with ReportAgain
 	lastFull time.Time
 	lastRun  time.Time
 	exited   bool
@@ -85,13 +88,15 @@ type Manager struct {
 
 type cleanup struct {
 	pod     *snapshot.Pod
+	state   snapshot.State
 	due     bool
 	running bool
 }
 
 // New makes a lifecycle manager. reported and failures come from an earlier life of the process.
 func New(set Settings, reported []int64, failures []time.Time) *Manager {
-	m := &Manager{set: set, cleanups: map[int64]*cleanup{}, labelled: map[int64]bool{}, failures: slices.Clone(failures)}
+	m := &Manager{set: set, cleanups: map[int64]*cleanup{}, labelled: map[int64]bool{}, failures: slices.Clone(failures),
+		times: map[int64]time.Time{}}
 	for _, id := range reported {
 		m.reported.Add(id)
 		m.counted.Add(id)
@@ -105,12 +110,7 @@ func (m *Manager) Due(urgent, waiting bool) (at time.Time, ok bool) {
 	if urgent {
 		return m.lastRun.Add(100 * time.Millisecond), true
 	}
-	for _, c := range m.cleanups {
-		if c.due {
-			return m.lastRun.Add(m.set.Interval), true
-		}
-	}
-	return m.lastRun.Add(m.set.Interval), waiting
+	return m.lastRun.Add(m.set.Interval), waiting || len(m.due) > 0
 }
 
 // Run handles the facts since the last run.
@@ -128,7 +128,7 @@ func (m *Manager) Run(facts []snapshot.Fact, v View, now time.Time) Decision {
 		d.Log = append(d.Log, Line{"WARN", fmt.Sprintf("%d new failed executors.", failed)})
 	}
 	m.findMissing(&d, v)
-	m.sweep(&d)
+	m.sweep(&d, v, now)
 	m.checkLimit(&d, now)
 	m.lastRun = now
 	return d
@@ -142,6 +142,7 @@ func (m *Manager) handle(d *Decision, f snapshot.Fact, v View, now time.Time) bo
 		if f.Gone {
 			delete(m.cleanups, p.ID)
 			delete(m.labelled, p.ID)
+			delete(m.times, p.ID)
 		}
 		if _, known := v.Known[p.ID]; known && f.List {
 			return false // findMissing asks for proof
@@ -161,7 +162,13 @@ func (m *Manager) handle(d *Decision, f snapshot.Fact, v View, now time.Time) bo
 		return false
 	}
 	counts := m.removeEnded(d, p, f.State, v, now)
-	m.cleanups[p.ID] = &cleanup{pod: p, due: true, running: m.cleanups[p.ID] != nil && m.cleanups[p.ID].running}
+	c := m.cleanups[p.ID]
+	if c == nil {
+		c = &cleanup{}
+		m.cleanups[p.ID] = c
+	}
+	c.pod, c.state = p, f.State
+	m.want(p.ID, c)
 	return counts
 }
 
@@ -183,9 +190,22 @@ func (m *Manager) removeDeleted(d *Decision, p *snapshot.Pod, v View, now time.T
 		Line{level, Summary(p, snapshot.Deleted)})
 }
 
+// reportAgain is stock's second report of a pod whose clean-up keeps failing (L4).
+func (m *Manager) reportAgain(d *Decision, c *cleanup, v View, now time.Time) {
+	at, told := m.times[c.pod.ID]
+	if m.set.ReportAgain <= 0 || !told || now.Sub(at) < m.set.ReportAgain {
+		return
+	}
+	m.reported.Remove(c.pod.ID)
+	m.removeEnded(d, c.pod, c.state, v, now)
+}
+
 func (m *Manager) removeEnded(d *Decision, p *snapshot.Pod, state snapshot.State, v View, now time.Time) bool {
 	if !m.reported.Add(p.ID) {
 		return false
+	}
+	if m.set.ReportAgain > 0 {
+		m.times[p.ID] = now
 	}
 	app := m.causedByApp(p, v)
 	counts := state == snapshot.Failed && app && m.counted.Add(p.ID)
@@ -244,14 +264,30 @@ func (m *Manager) ConfirmMissing(id int64, registered, fullAt, now time.Time) De
 	return d
 }
 
+// want makes a clean-up call due.
+func (m *Manager) want(id int64, c *cleanup) {
+	if !c.due {
+		c.due = true
+		m.due = append(m.due, id)
+	}
+}
+
 // sweep asks for the clean-up of ended pods (L5): never more than one call per pod and run.
-func (m *Manager) sweep(d *Decision) {
-	for _, id := range slices.Sorted(maps.Keys(m.cleanups)) {
+func (m *Manager) sweep(d *Decision, v View, now time.Time) {
+	due := m.due
+	m.due = nil
+	slices.Sort(due)
+	for _, id := range slices.Compact(due) {
 		c := m.cleanups[id]
-		if !c.due || c.running {
+		if c == nil || !c.due {
+			continue
+		}
+		if c.running {
+			m.due = append(m.due, id)
 			continue
 		}
 		c.due = false
+		m.reportAgain(d, c, v, now)
 		switch {
 		case !m.set.DeleteOnTermination:
 			if !m.labelled[id] {
@@ -274,7 +310,7 @@ func (m *Manager) Cleaned(id int64, ok bool) {
 	}
 	c.running = false
 	if !ok {
-		c.due = true
+		m.want(id, c)
 		delete(m.labelled, id)
 	}
 }

@@ -114,8 +114,8 @@ func Summary(p *snapshot.Pod, state snapshot.State) string {
 	}
 	if e.Code != snapshot.NoCode {
 		fmt.Fprintf(&b, ", exit code %d", e.Code)
-		if name := signals[e.Code]; name != "" {
-			b.WriteString(" (" + name + ")")
+		if more := strings.Trim(signals[e.Code]+"; "+strings.TrimSuffix(e.Cause, "."), "; "); more != "" {
+			b.WriteString(" (" + more + ")")
 		}
 	}
 	if e.OOM {

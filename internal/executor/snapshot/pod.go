@@ -48,9 +48,10 @@ type Pod struct {
 	Inactive  bool      // label spark-exec-inactive=true
 	Node      string    // empty: not scheduled
 	IP        string
-	Container string // name of the Spark container
-	Waiting   string // why a pending pod waits: a container's reason or the scheduler's message
-	Exit      *Exit  // set in a final state
+	Container string   // name of the Spark container
+	Waiting   string   // why a pending pod waits: a container's reason or the scheduler's message
+	Claims    []string // names of the PersistentVolumeClaims that it mounts
+	Exit      *Exit    // set in a final state
 }
 
 // IDText is the executor id as Spark writes it.
@@ -63,6 +64,7 @@ type Exit struct {
 	Message    string // status.message
 	Disrupted  bool   // condition DisruptionTarget=True
 	OOM        bool   // the Spark container's reason is OOMKilled
+	Cause      string // what the Spark container's reason and message say beyond the code
 	Containers []Container
 	Init       []Container // init containers that ended with an error
 }

@@ -57,7 +57,7 @@ func sparkStatus(w *Wire, name string) *WireContainer {
 func (r *Reader) exit(w *Wire) *Exit {
 	e := &Exit{Code: NoCode, Reason: w.Status.Reason, Message: w.Status.Message}
 	if t := r.end(w); t != nil {
-		e.Code, e.OOM = t.ExitCode, t.Reason == "OOMKilled"
+		e.Code, e.OOM, e.Cause = t.ExitCode, t.Reason == "OOMKilled", cause(t)
 	}
 	for _, c := range w.Status.Conditions {
 		if c.Type == "DisruptionTarget" && c.Status == "True" {
@@ -100,4 +100,17 @@ func container(c WireContainer) Container {
 			ExitCode: t.ExitCode, Reason: t.Reason}
 	}
 	return out
+}
+
+// cause is what a termination says beyond its code: a reason that is not the usual one, and the first line of its message.
+func cause(t *WireTerminated) string {
+	reason := t.Reason
+	if reason == "Error" || reason == "Completed" || reason == "OOMKilled" {
+		reason = ""
+	}
+	text := firstLine(t.Message)
+	if reason != "" && text != "" {
+		reason += ": "
+	}
+	return reason + text
 }

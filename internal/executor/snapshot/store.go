@@ -30,6 +30,7 @@ type Store struct {
 	gone   IDSet // ids whose pod was seen and is gone; ids are never reused
 	fullAt time.Time
 	queues []*Queue
+	counts [Terminating + 1]int
 }
 
 type entry struct {
@@ -44,14 +45,22 @@ func NewStore() *Store {
 
 // Queue is one reader's list of changes since its last Drain, in the order they happened.
 type Queue struct {
-	facts []Fact
+	facts  []Fact
+	finals int // of facts, those in a final state
+}
+
+func (q *Queue) add(f Fact) {
+	q.facts = append(q.facts, f)
+	if f.State.Final() {
+		q.finals++
+	}
 }
 
 // Subscribe adds a reader. It sees the pods that are already known as its first facts.
 func (s *Store) Subscribe() *Queue {
 	q := &Queue{}
 	for _, p := range s.Pods() {
-		q.facts = append(q.facts, Fact{Pod: p, State: p.State})
+		q.add(Fact{Pod: p, State: p.State})
 	}
 	s.queues = append(s.queues, q)
 	return q
@@ -60,7 +69,7 @@ func (s *Store) Subscribe() *Queue {
 // Drain returns what happened since the last call, possibly nothing.
 func (q *Queue) Drain() []Fact {
 	facts := q.facts
-	q.facts = nil
+	q.facts, q.finals = nil, 0
 	return facts
 }
 
@@ -68,9 +77,7 @@ func (q *Queue) Drain() []Fact {
 func (q *Queue) Pending() bool { return len(q.facts) > 0 }
 
 // HasFinal says whether a fact is waiting that the lifecycle manager acts on.
-func (q *Queue) HasFinal() bool {
-	return slices.ContainsFunc(q.facts, func(f Fact) bool { return f.State.Final() })
-}
+func (q *Queue) HasFinal() bool { return q.finals > 0 }
 
 // Update takes one pod from a watch event, a create's answer or a read. It says whether anything changed.
 func (s *Store) Update(p *Pod, now time.Time) bool {
@@ -97,6 +104,13 @@ func (s *Store) Update(p *Pod, now time.Time) bool {
 }
 
 func (s *Store) put(p *Pod, now time.Time) {
+	if old := s.pods[p.ID]; old != nil {
+		s.counts[old.pod.State]--
+		if old.pod.Name != p.Name {
+			delete(s.names, old.pod.Name)
+		}
+	}
+	s.counts[p.State]++
 	s.pods[p.ID] = &entry{pod: p, seen: now}
 	s.names[p.Name] = p.ID
 }
@@ -121,8 +135,11 @@ func (s *Store) Remove(id int64, last *Pod, now time.Time) bool {
 }
 
 func (s *Store) drop(p *Pod, byList bool) {
+	if old := s.pods[p.ID]; old != nil {
+		s.counts[old.pod.State]--
+		delete(s.names, old.pod.Name)
+	}
 	delete(s.pods, p.ID)
-	delete(s.names, p.Name)
 	s.gone.Add(p.ID)
 	s.tell(Fact{Pod: p, State: Deleted, Gone: true, List: byList})
 }
@@ -175,6 +192,9 @@ func (s *Store) ByName(name string) *Pod { return s.Get(s.names[name]) }
 // Gone says whether the executor's pod was seen once and does not exist any more.
 func (s *Store) Gone(id int64) bool { return s.gone.Has(id) }
 
+// Count is the number of pods in a state.
+func (s *Store) Count(state State) int { return s.counts[state] }
+
 // Len is the number of pods.
 func (s *Store) Len() int { return len(s.pods) }
 
@@ -190,6 +210,6 @@ func (s *Store) Pods() []*Pod {
 
 func (s *Store) tell(f Fact) {
 	for _, q := range s.queues {
-		q.facts = append(q.facts, f)
+		q.add(f)
 	}
 }

@@ -33,8 +33,37 @@ type WireMeta struct {
 
 // WireSpec is the read part of spec.
 type WireSpec struct {
-	NodeName      string `json:"nodeName"`
-	RestartPolicy string `json:"restartPolicy"`
+	NodeName      string       `json:"nodeName"`
+	RestartPolicy string       `json:"restartPolicy"`
+	Volumes       []WireVolume `json:"volumes"`
+}
+
+// WireVolume is the read part of a volume.
+type WireVolume struct {
+	Claim *WireClaim `json:"persistentVolumeClaim"`
+}
+
+// WireClaim names a claim.
+type WireClaim struct {
+	Name string `json:"claimName"`
+}
+
+// Mount makes the pod mount claims.
+func (w *Wire) Mount(names []string) {
+	for _, name := range names {
+		w.Spec.Volumes = append(w.Spec.Volumes, WireVolume{Claim: &WireClaim{Name: name}})
+	}
+}
+
+// Claims returns the names of the claims that the pod mounts.
+func (w *Wire) Claims() []string {
+	var names []string
+	for _, v := range w.Spec.Volumes {
+		if v.Claim != nil {
+			names = append(names, v.Claim.Name)
+		}
+	}
+	return names
 }
 
 // WireStatus is the read part of status.
@@ -79,7 +108,8 @@ type WireRunning struct {
 
 // WireWaiting is a container that has not started.
 type WireWaiting struct {
-	Reason string `json:"reason"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
 }
 
 // WireTerminated is a container that has ended.
@@ -88,6 +118,7 @@ type WireTerminated struct {
 	FinishedAt string `json:"finishedAt"`
 	ExitCode   int    `json:"exitCode"`
 	Reason     string `json:"reason"`
+	Message    string `json:"message"`
 }
 
 // Reader turns pods as the server sends them into records. It is safe for concurrent use.
@@ -120,6 +151,7 @@ func (r *Reader) Read(w *Wire) *Pod {
 		Deleting: w.Metadata.DeletionTimestamp != "",
 		Inactive: w.Metadata.Labels[sparkpod.LabelInactive] == "true",
 		Phase:    w.Status.Phase, Node: w.Spec.NodeName, IP: w.Status.PodIP, Container: r.Container,
+		Claims: w.Claims(),
 	}
 	// An unreadable version or time stays zero, which every rule reads as "old".
 	p.Version, _ = strconv.ParseUint(w.Metadata.ResourceVersion, 10, 64)
@@ -159,7 +191,7 @@ func waiting(w *Wire) string {
 	for _, list := range [][]WireContainer{w.Status.InitContainerStatuses, w.Status.ContainerStatuses} {
 		for _, c := range list {
 			if c.State.Waiting != nil && c.State.Waiting.Reason != "" {
-				return c.Name + ": " + c.State.Waiting.Reason
+				return strings.TrimSuffix(c.Name+": "+c.State.Waiting.Reason+" ("+firstLine(c.State.Waiting.Message)+")", " ()")
 			}
 		}
 	}
@@ -169,4 +201,9 @@ func waiting(w *Wire) string {
 		}
 	}
 	return ""
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return strings.TrimSpace(line)
 }
