@@ -80,11 +80,11 @@ func statePairs(s corev1.ContainerState) []pair {
 	case s.Running != nil:
 		return []pair{{"container state", "running"}, {"container started at", timeText(s.Running.StartedAt)}}
 	case s.Waiting != nil:
-		return []pair{{"container state", "waiting"}, {"pending reason", s.Waiting.Reason}}
+		return []pair{{"container state", "waiting"}, {"pending reason", foreign(s.Waiting.Reason)}}
 	case s.Terminated != nil:
 		return []pair{{"container state", "terminated"}, {"container started at", timeText(s.Terminated.StartedAt)},
 			{"container finished at", timeText(s.Terminated.FinishedAt)}, {"exit code", strconv.Itoa(int(s.Terminated.ExitCode))},
-			{"termination reason", s.Terminated.Reason}}
+			{"termination reason", foreign(s.Terminated.Reason)}}
 	}
 	return []pair{{"container state", ""}}
 }
@@ -97,16 +97,16 @@ func obstacle(pod *corev1.Pod) string {
 			if w == nil || w.Reason == "" || w.Reason == "ContainerCreating" || w.Reason == "PodInitializing" {
 				continue
 			}
-			text := fmt.Sprintf("The driver cannot start: container %s with image %s: %s", s.Name, s.Image, w.Reason)
+			text := fmt.Sprintf("The driver cannot start: container %s with image %s: %s", s.Name, s.Image, foreign(w.Reason))
 			if w.Message != "" {
-				text += " (" + strings.Join(strings.Fields(w.Message), " ") + ")"
+				text += " (" + foreign(w.Message) + ")"
 			}
 			return text
 		}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			return "The driver cannot start: no node takes it: " + strings.Join(strings.Fields(c.Message), " ")
+			return "The driver cannot start: no node takes it: " + foreign(c.Message)
 		}
 	}
 	return ""
@@ -140,7 +140,7 @@ func result(pod *corev1.Pod, container string, deleted bool) Result {
 	if t := terminated(pod, container); t != nil {
 		r.ExitCode = int(t.ExitCode)
 		if r.ExitCode != 0 {
-			r.Reason = fmt.Sprintf("the driver exited with %d (%s)", t.ExitCode, t.Reason)
+			r.Reason = fmt.Sprintf("the driver exited with %d (%s)", t.ExitCode, foreign(t.Reason))
 		}
 		return r
 	}
@@ -153,7 +153,7 @@ func result(pod *corev1.Pod, container string, deleted bool) Result {
 		r.Reason = "the driver pod failed"
 		for _, text := range []string{pod.Status.Reason, pod.Status.Message} {
 			if text != "" {
-				r.Reason += ": " + text
+				r.Reason += ": " + foreign(text)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -191,7 +192,7 @@ func TestHandOver(t *testing.T) {
 			if diff := cmp.Diff(want, r.execArgs); diff != "" {
 				t.Error(diff, r.stderr.String())
 			}
-			if diff := cmp.Diff([]string{"SPARK_HOME=" + home, "A=b", "KUBESPARK_DELEGATED=1"}, r.execEnv); diff != "" {
+			if diff := cmp.Diff([]string{"SPARK_HOME=" + home, "A=b", "KUBESPARK_DELEGATED=" + strconv.Itoa(os.Getpid())}, r.execEnv); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -213,7 +214,7 @@ func TestHandOverDoesNotFindItself(t *testing.T) {
 	if r.do("submit", "a.jar"); r.execPath != self+".orig" {
 		t.Errorf("%q", r.execPath)
 	}
-	r = &run{environ: []string{"SPARK_HOME=" + home, "KUBESPARK_DELEGATED=1"}}
+	r = &run{environ: []string{"SPARK_HOME=" + home, "KUBESPARK_DELEGATED=" + strconv.Itoa(os.Getpid())}}
 	if code := r.do("submit", "a.jar"); code != 1 || !strings.Contains(r.lastLine(), "kubespark again") {
 		t.Error(r.lastLine())
 	}

@@ -11,28 +11,32 @@ import (
 	"github.com/kubespark/kubespark/submit"
 )
 
-// delegatedVariable guards against a real spark-submit that is us again.
-const delegatedVariable = "KUBESPARK_DELEGATED"
-
-// delegate replaces this process by the real spark-submit, with the same arguments; on a Kubernetes master our jar comes
-// first on the driver's class path.
+// delegate replaces this process by the real spark-submit, with the arguments and the environment that it was given itself;
+// the driver of client mode on Kubernetes gets our jar first on its class path. spark.kubespark.submit.fallback hands the
+// line over as it is.
 func (c *submitCommand) delegate(p *parsed, s *submit.Settings, argv []string) (int, error) {
-	if _, again := environment(c.Environ)(delegatedVariable); again {
+	list, _ := environment(c.given)(delegatedVariable)
+	guard, loop := delegated(list, os.Getpid())
+	if loop {
 		return exitError, &submit.Error{Text: "the spark-submit that was found is kubespark again: set SPARK_HOME to a Spark distribution"}
 	}
 	path, err := c.findRealSparkSubmit(c.Environ)
 	if err != nil {
-		return exitError, &submit.Error{Text: err.Error(), Err: err}
+		return exitError, err
 	}
-	if submit.IsKubernetes(s.Master) && s.Props[conf.SubmitFallback.Key()] == "" {
+	switch {
+	case submit.IsKubernetes(s.Master) && !s.Native():
 		var added []string
 		if added, err = c.shimOptions(s); err != nil {
 			return exitError, err
 		}
 		argv = slices.Insert(slices.Clone(argv), p.optionsEnd, added...)
+	case s.Native():
+		c.log.Info(fmt.Sprintf("Submission is left to %s (%s).", path, conf.SubmitFallback.Key()), "logger", "SparkSubmit")
 	}
 	c.log.Debug("running "+path, "logger", "SparkSubmit")
-	err = c.Exec(path, append([]string{path}, argv...), append(slices.Clone(c.Environ), delegatedVariable+"=1"))
+	environ := slices.DeleteFunc(slices.Clone(c.given), func(kv string) bool { return strings.HasPrefix(kv, delegatedVariable+"=") })
+	err = c.Exec(path, append([]string{path}, argv...), append(environ, delegatedVariable+"="+guard))
 	return exitError, &submit.Error{Text: fmt.Sprintf("%s cannot be run: %v", path, err), Err: err}
 }
 

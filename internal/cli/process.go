@@ -39,13 +39,13 @@ const (
 	exitTerminated = 143
 )
 
-// sparkSubmitName is the name under which other tools find us.
-const sparkSubmitName = "spark-submit"
-
 // Run runs the command that the process was called for and returns its exit code.
 func Run(p Process) int {
-	if filepath.Base(p.Args[0]) == sparkSubmitName {
+	switch {
+	case isSubmitName(filepath.Base(p.Args[0])):
 		return (&submitCommand{Process: p, name: sparkSubmitName}).run(p.Args[1:])
+	case p.byScript():
+		return (&submitCommand{Process: p, name: sparkSubmitName}).run(p.Args[3:])
 	}
 	code := exitOK
 	root := rootCommand(p, &code)
@@ -92,34 +92,4 @@ func userName() string {
 
 func (p Process) env(environ []string) submit.Env {
 	return submit.Env{Lookup: environment(environ), Files: submit.OSFiles{}, Now: p.Now, UserName: userName()}
-}
-
-// findRealSparkSubmit looks for Spark's own spark-submit in SPARK_HOME, where an installation of ours may have kept it
-// under another name, and then on PATH. A file that is this program is not it.
-func (p Process) findRealSparkSubmit(environ []string) (string, error) {
-	lookup := environment(environ)
-	var candidates []string
-	if home, ok := lookup("SPARK_HOME"); ok && home != "" {
-		candidates = append(candidates, filepath.Join(home, "bin", sparkSubmitName+".orig"), filepath.Join(home, "bin", sparkSubmitName))
-	}
-	path, _ := lookup("PATH")
-	for _, dir := range filepath.SplitList(path) {
-		candidates = append(candidates, filepath.Join(dir, sparkSubmitName))
-	}
-	for _, c := range candidates {
-		if info, err := os.Stat(c); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && !p.isSelf(info) {
-			return c, nil
-		}
-	}
-	return "", fmt.Errorf("this submission needs Spark's own spark-submit (client mode, or a master that is not Kubernetes), and there is none " +
-		"in SPARK_HOME/bin nor on PATH: set SPARK_HOME, or use --master k8s://… with --deploy-mode cluster")
-}
-
-func (p Process) isSelf(info os.FileInfo) bool {
-	self, err := p.Executable()
-	if err != nil {
-		return false
-	}
-	me, err := os.Stat(self)
-	return err == nil && os.SameFile(me, info)
 }

@@ -32,7 +32,8 @@ create and look after their executors. "kubespark submit" takes the arguments of
 		&cobra.Group{ID: groupOther, Title: "Other:"})
 	root.SetHelpCommandGroupID(groupOther)
 	root.SetCompletionCommandGroupID(groupOther)
-	root.AddCommand(submitCobra(p, code), renderCobra(p, code), killCobra(p, code), statusCobra(p, code), versionCobra(), docsCobra(root))
+	root.AddCommand(submitCobra(p, code), renderCobra(p, code), killCobra(p, code), statusCobra(p, code), installCobra(p), uninstallCobra(p),
+		versionCobra(), docsCobra(root))
 	return root
 }
 

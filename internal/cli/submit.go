@@ -18,8 +18,9 @@ import (
 // submitCommand is one call of `kubespark submit`, or of spark-submit.
 type submitCommand struct {
 	Process
-	name string
-	log  *slog.Logger
+	name  string
+	log   *slog.Logger
+	given []string // the environment that this process was started with
 }
 
 func readAll(r io.Reader) []byte {
@@ -32,6 +33,8 @@ func readAll(r io.Reader) []byte {
 
 // run is spark-submit: parse, look at what is asked, do it.
 func (c *submitCommand) run(argv []string) int {
+	c.given = c.Environ
+	c.Environ = withHome(c.Environ, homeOf(c.called()))
 	lookup := environment(c.Environ)
 	lead, _ := lookup("_SPARK_CMD_USAGE")
 	if len(argv) == 0 {
@@ -66,8 +69,11 @@ func (c *submitCommand) dispatch(p *parsed, argv []string) (int, error) {
 	if err != nil {
 		return exitError, err
 	}
-	if p.shell || c.handOver(s) {
+	if p.shell && !s.Native() || c.handOver(s) {
 		return c.delegate(p, s, argv)
+	}
+	if p.shell { // refused as every shell in cluster mode
+		s.PrimaryResource = strings.TrimSuffix(argv[0], "-main")
 	}
 	if p.example {
 		if err := c.example(p, s); err != nil {
