@@ -1,9 +1,9 @@
 package submit
 
-import "strings"
+import "regexp"
 
-// foreign puts a text of the API or of another program on one line, without the words that tools take for the driver's exit
-// code: of all our lines the last one with them counts.
-func foreign(text string) string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "xit code: ", "xit code ")
-}
+var foreignExitCode = regexp.MustCompile(`(?i)(exit code): *([0-9])`)
+
+// foreign is a text of others as it may stand in our lines: tools take the last "exit code: N" of our output for the
+// driver's, and only the Spark container may have it.
+func foreign(text string) string { return foreignExitCode.ReplaceAllString(text, "$1 $2") }

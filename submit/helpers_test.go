@@ -96,6 +96,13 @@ func (l *lines) Handle(_ context.Context, r slog.Record) error {
 func (l *lines) WithAttrs([]slog.Attr) slog.Handler { return l }
 func (l *lines) WithGroup(string) slog.Handler      { return l }
 
+// Write takes the driver's log between our lines.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
 func (l *lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

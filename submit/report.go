@@ -89,29 +89,6 @@ func statePairs(s corev1.ContainerState) []pair {
 	return []pair{{"container state", ""}}
 }
 
-// obstacle says on one line what keeps a driver pod from starting; "" if nothing is known.
-func obstacle(pod *corev1.Pod) string {
-	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for _, s := range list {
-			w := s.State.Waiting
-			if w == nil || w.Reason == "" || w.Reason == "ContainerCreating" || w.Reason == "PodInitializing" {
-				continue
-			}
-			text := fmt.Sprintf("The driver cannot start: container %s with image %s: %s", s.Name, s.Image, foreign(w.Reason))
-			if w.Message != "" {
-				text += " (" + foreign(w.Message) + ")"
-			}
-			return text
-		}
-	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			return "The driver cannot start: no node takes it: " + foreign(c.Message)
-		}
-	}
-	return ""
-}
-
 // timeText is the API's text of a time.
 func timeText(t metav1.Time) string {
 	if t.IsZero() {
@@ -140,7 +117,7 @@ func result(pod *corev1.Pod, container string, deleted bool) Result {
 	if t := terminated(pod, container); t != nil {
 		r.ExitCode = int(t.ExitCode)
 		if r.ExitCode != 0 {
-			r.Reason = fmt.Sprintf("the driver exited with %d (%s)", t.ExitCode, foreign(t.Reason))
+			r.Reason = exitReason(pod, container, t)
 		}
 		return r
 	}
@@ -150,7 +127,7 @@ func result(pod *corev1.Pod, container string, deleted bool) Result {
 	case pod.Status.Phase == corev1.PodSucceeded:
 		r.ExitCode = 0
 	default:
-		r.Reason = "the driver pod failed"
+		r.Reason = "the driver pod failed" + initFailure(pod)
 		for _, text := range []string{pod.Status.Reason, pod.Status.Message} {
 			if text != "" {
 				r.Reason += ": " + foreign(text)
@@ -167,4 +144,42 @@ func terminated(pod *corev1.Pod, container string) *corev1.ContainerStateTermina
 		}
 	}
 	return nil
+}
+
+// exitReason words the end of the Spark container, with what to change where that is known.
+func exitReason(pod *corev1.Pod, container string, t *corev1.ContainerStateTerminated) string {
+	text := fmt.Sprintf("the driver exited with %d (%s)", t.ExitCode, foreign(t.Reason))
+	switch t.Reason {
+	case "OOMKilled":
+		text += ": it needed more memory than its limit" + memoryLimit(pod, container) +
+			"; raise spark.driver.memory, or spark.driver.memoryOverhead for what is beside the heap"
+	case "StartError", "ContainerCannotRun", "RunContainerError":
+		if t.Message != "" {
+			text += ": " + oneLine(t.Message)
+		}
+	}
+	return text
+}
+
+func memoryLimit(pod *corev1.Pod, container string) string {
+	for _, c := range pod.Spec.Containers {
+		if q, ok := c.Resources.Limits[corev1.ResourceMemory]; ok && c.Name == container {
+			return " of " + readable(string(corev1.ResourceMemory), q)
+		}
+	}
+	return ""
+}
+
+// initFailure names the init container that failed, if one did.
+func initFailure(pod *corev1.Pod) string {
+	for _, s := range pod.Status.InitContainerStatuses {
+		if t := s.State.Terminated; t != nil && t.ExitCode != 0 {
+			text := fmt.Sprintf(": its init container %s exited with %d (%s)", s.Name, t.ExitCode, foreign(t.Reason))
+			if t.Message != "" {
+				text += ": " + oneLine(t.Message)
+			}
+			return text
+		}
+	}
+	return ""
 }

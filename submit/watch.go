@@ -3,6 +3,7 @@ package submit
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -28,11 +29,26 @@ type podAPI interface {
 	Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error)
 }
 
-// Watch reports on an application until it is done, as stock does, and returns how it ended. It outlives broken watches and
-// an API server that is away. The only error is that of ctx; the application goes on then.
-func (c *Client) Watch(ctx context.Context, s Submission) (Result, error) {
-	w := &watcher{api: c.api.Pods(s.Namespace), s: s, log: c.logLine, phase: "unknown"}
-	return w.run(kube.Quiet(ctx))
+// WatchOption changes what Watch does.
+type WatchOption func(*Client, *watcher)
+
+// FollowLog copies the log of the driver's container to out as it comes, until its end. out is used by one goroutine at a
+// time, and no more once Watch has returned.
+func FollowLog(out io.Writer) WatchOption {
+	return func(c *Client, w *watcher) { w.logs = newFollower(c, w.s, out) }
+}
+
+// Watch reports on an application until it is done, as stock does, and returns how it ended; a driver that cannot start
+// says why. It outlives broken watches and an API server that is away. The only error is that of ctx; the application goes
+// on then.
+func (c *Client) Watch(ctx context.Context, s Submission, opts ...WatchOption) (Result, error) {
+	w := &watcher{api: c.api.Pods(s.Namespace), s: s, log: c.logLine, phase: "unknown", doctor: newDoctor(c.api, s)}
+	for _, o := range opts {
+		o(c, w)
+	}
+	ctx, cancel := context.WithCancel(kube.Quiet(ctx))
+	defer cancel()
+	return w.run(ctx)
 }
 
 // ReportDeployed logs what stock logs instead of waiting.
@@ -49,8 +65,10 @@ type watcher struct {
 	log   func(slog.Level, string, string)
 	phase string
 	last  string // state text last reported
-	stuck string // obstacle last reported
 	pod   *corev1.Pod
+
+	doctor *doctor
+	logs   *follower // nil: the log is not asked for
 
 	announced bool
 	refused   bool // a refused watch was reported
@@ -85,7 +103,7 @@ func (w *watcher) run(ctx context.Context) (Result, error) {
 		case ctx.Err() != nil:
 			return Result{}, ctx.Err()
 		case v == done || v == gone:
-			return w.finish(v == gone), nil
+			return w.finish(ctx, v == gone), nil
 		}
 		if time.Since(opened) > goodWatch {
 			pause = 0
@@ -115,7 +133,7 @@ func (w *watcher) look(ctx context.Context) verdict {
 	pod, err := w.api.Get(ctx, w.s.PodName, metav1.GetOptions{})
 	switch {
 	case err == nil:
-		return w.observe(pod)
+		return w.observe(ctx, pod)
 	case kube.Kind(err) == kube.NotFound:
 		return gone
 	case ctx.Err() == nil:
@@ -143,27 +161,27 @@ func (w *watcher) follow(ctx context.Context, events watch.Interface, tick <-cha
 		case <-ctx.Done():
 			return reopen
 		case <-tick:
-			w.report()
+			w.tick(ctx)
 		case e, ok := <-events.ResultChan():
 			if !ok {
 				return reopen
 			}
-			if v := w.event(e); v != goOn {
+			if v := w.event(ctx, e); v != goOn {
 				return v
 			}
 		}
 	}
 }
 
-func (w *watcher) event(e watch.Event) verdict {
+func (w *watcher) event(ctx context.Context, e watch.Event) verdict {
 	switch e.Type {
 	case watch.Added, watch.Modified:
 		if pod, ok := e.Object.(*corev1.Pod); ok {
-			return w.observe(pod)
+			return w.observe(ctx, pod)
 		}
 	case watch.Deleted:
 		if pod, ok := e.Object.(*corev1.Pod); ok {
-			w.observe(pod)
+			w.observe(ctx, pod)
 		}
 		return gone
 	case watch.Error:
@@ -176,18 +194,16 @@ func (w *watcher) event(e watch.Event) verdict {
 }
 
 // observe takes a new state of the pod and reports it if its text is new.
-func (w *watcher) observe(pod *corev1.Pod) verdict {
+func (w *watcher) observe(ctx context.Context, pod *corev1.Pod) verdict {
 	w.pod, w.phase = pod, string(pod.Status.Phase)
 	text := stateText(pod, w.s.ContainerName)
 	if text != w.last || w.s.Stock["state-report"] {
 		w.last = text
 		w.log(slog.LevelInfo, loggerWatcher, "State changed, new state: "+text)
 	}
-	if text := obstacle(pod); text != w.stuck {
-		w.stuck = text
-		if text != "" {
-			w.log(slog.LevelWarn, loggerWatcher, text)
-		}
+	w.diagnose(ctx)
+	if w.logs != nil {
+		w.logs.observe(ctx, pod)
 	}
 	switch {
 	case pod.Status.Phase == corev1.PodSucceeded, pod.Status.Phase == corev1.PodFailed:
@@ -196,6 +212,23 @@ func (w *watcher) observe(pod *corev1.Pod) verdict {
 		return done
 	}
 	return goOn
+}
+
+// diagnose says what keeps the driver from starting, once for each reason.
+func (w *watcher) diagnose(ctx context.Context) {
+	if text := w.doctor.look(ctx, w.pod, time.Now()); text != "" {
+		w.log(slog.LevelWarn, loggerWatcher, text)
+	}
+}
+
+// tick is the interval. While the driver's log is shown, the phase is not: it would stand between its lines.
+func (w *watcher) tick(ctx context.Context) {
+	if w.logs == nil || !w.logs.started {
+		w.report()
+	}
+	if w.pod != nil {
+		w.diagnose(ctx)
+	}
 }
 
 func (w *watcher) report() {
@@ -211,14 +244,17 @@ func (w *watcher) wait(ctx context.Context, pause time.Duration, tick <-chan tim
 		case <-ctx.Done():
 			return reopen
 		case <-tick:
-			w.report()
+			w.tick(ctx)
 		case <-timer.C:
 			return goOn
 		}
 	}
 }
 
-func (w *watcher) finish(deleted bool) Result {
+func (w *watcher) finish(ctx context.Context, deleted bool) Result {
+	if w.logs != nil {
+		w.logs.finish(ctx) // before our last words: readers take the last exit code
+	}
 	w.report()
 	if w.pod == nil {
 		w.log(slog.LevelInfo, loggerWatcher, "No containers were found in the driver pod.")

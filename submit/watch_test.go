@@ -78,17 +78,34 @@ func TestWatchOutcomes(t *testing.T) {
 		{name: "S074 succeeded", act: func(s *kubetest.Server) {
 			set(s, driverPod("Succeeded", container("spark-kubernetes-driver", exited(0))))
 		}},
-		{name: "S075 failed", act: func(s *kubetest.Server) { set(s, driverPod("Failed", container("spark-kubernetes-driver", exited(3)))) }, code: 3,
+		{name: "S075, C008 failed", act: func(s *kubetest.Server) { set(s, driverPod("Failed", container("spark-kubernetes-driver", exited(3)))) }, code: 3,
 			reason: "the driver exited with 3 (Error)"},
 		{name: "S075 stock", sub: stock("exit-code"), act: func(s *kubetest.Server) { set(s, driverPod("Failed", container("spark-kubernetes-driver", exited(3)))) },
 			reason: "the driver exited with 3 (Error)"},
-		{name: "S079 deleted", act: func(s *kubetest.Server) { s.Remove("pods", "ns", "p") }, code: 1, deleted: true, reason: "the driver pod was deleted"},
-		{name: "S080 410 and then gone", act: func(s *kubetest.Server) {
+		{name: "S079, C010 deleted", act: func(s *kubetest.Server) { s.Remove("pods", "ns", "p") }, code: 1, deleted: true, reason: "the driver pod was deleted"},
+		{name: "S080, C010 410 and then gone", act: func(s *kubetest.Server) {
 			s.Fail(kubetest.Fault{Verb: "watch", Status: 410, Reason: "Expired"})
 			s.DropWatches()
 			time.Sleep(time.Second)
 			s.Remove("pods", "ns", "p")
 		}, code: 1, deleted: true, reason: "the driver pod was deleted"},
+		{name: "C012 a sidecar that lives on, first in the list", act: func(s *kubetest.Server) {
+			set(s, driverPod("Running", container("a-sidecar", running), container("spark-kubernetes-driver", exited(0))))
+		}},
+		{name: "C012 a sidecar that fails after a good end", act: func(s *kubetest.Server) {
+			set(s, driverPod("Failed", container("sidecar", exited(137)), container("spark-kubernetes-driver", exited(0))))
+		}},
+		{name: "C013 failed, and its container still waits", act: func(s *kubetest.Server) {
+			pod := driverPod("Failed", container("spark-kubernetes-driver", object{"waiting": object{"reason": "ContainerCreating"}}))
+			pod["status"].(object)["reason"] = "Evicted"
+			set(s, pod)
+		}, code: 1, reason: "the driver pod failed: Evicted"},
+		{name: "C010 deleted after a good end", act: func(s *kubetest.Server) {
+			s.Update("pods", "ns", "p", func(o object) { // the end and the deletion come together
+				o["status"] = driverPod("Running", container("spark-kubernetes-driver", exited(0)))["status"]
+			})
+			s.Remove("pods", "ns", "p")
+		}},
 		{name: "S081 a sidecar lives on", act: func(s *kubetest.Server) {
 			set(s, driverPod("Running", container("spark-kubernetes-driver", exited(0)), container("sidecar", running)))
 		}},
@@ -98,6 +115,20 @@ func TestWatchOutcomes(t *testing.T) {
 			time.Sleep(time.Minute)
 			set(s, driverPod("Failed", container("spark-kubernetes-driver", exited(143))))
 		}, code: 143, reason: "the driver exited with 143 (Error)"},
+		{name: "out of memory", act: func(s *kubetest.Server) {
+			s.Update("pods", "ns", "p", func(o object) {
+				o["spec"] = object{"containers": []any{object{"name": "spark-kubernetes-driver", "resources": object{"limits": object{"memory": "1408Mi"}}}}}
+				o["status"] = driverPod("Failed", container("spark-kubernetes-driver", object{"terminated": object{"exitCode": 137, "reason": "OOMKilled"}}))["status"]
+			})
+		}, code: 137, reason: "the driver exited with 137 (OOMKilled): it needed more memory than its limit of 1408Mi; raise spark.driver.memory, or spark.driver.memoryOverhead for what is beside the heap"},
+		{name: "a start that fails", act: func(s *kubetest.Server) {
+			set(s, driverPod("Failed", container("spark-kubernetes-driver", object{"terminated": object{"exitCode": 128, "reason": "StartError", "message": "no such file:\n/opt/entrypoint.sh"}})))
+		}, code: 128, reason: "the driver exited with 128 (StartError): no such file: /opt/entrypoint.sh"},
+		{name: "an init container that fails", act: func(s *kubetest.Server) {
+			pod := driverPod("Failed")
+			pod["status"].(object)["initContainerStatuses"] = []any{container("fetch", exited(2))}
+			set(s, pod)
+		}, code: 1, reason: "the driver pod failed: its init container fetch exited with 2 (Error)"},
 		{name: "S083 evicted", act: func(s *kubetest.Server) {
 			s.Update("pods", "ns", "p", func(o object) {
 				o["status"] = object{"phase": "Failed", "reason": "Evicted", "message": "low on memory"}
@@ -179,25 +210,6 @@ func TestWatchBacksOff(t *testing.T) {
 			t.Errorf("%d watches in a minute", n)
 		}
 	})
-}
-
-// A driver that cannot start says why, once for each reason.
-func TestObstacles(t *testing.T) {
-	_, log, _ := watching(t, waitFor, func(s *kubetest.Server) {
-		for range 2 {
-			set(s, driverPod("Pending", container("spark-kubernetes-driver", object{"waiting": object{"reason": "ErrImagePull", "message": "no such\nimage"}})))
-		}
-		s.Update("pods", "ns", "p", func(o object) {
-			o["status"] = object{"phase": "Pending", "conditions": []any{object{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes: Insufficient cpu."}}}
-		})
-		set(s, driverPod("Succeeded"))
-	})
-	for _, text := range []string{"WARN The driver cannot start: container spark-kubernetes-driver with image i: ErrImagePull (no such image)\n",
-		"WARN The driver cannot start: no node takes it: 0/1 nodes: Insufficient cpu.\n"} {
-		if strings.Count(log, text) != 1 {
-			t.Errorf("log has %q %d times:\n%s", text, strings.Count(log, text), log)
-		}
-	}
 }
 
 // S076, S077, S083: the exact text of a state.

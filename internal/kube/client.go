@@ -117,3 +117,9 @@ func (c *Client) Events(ns string) *gentype.ClientWithList[*corev1.Event, *corev
 	return gentype.NewClientWithList("events", c.core, c.codec, ns,
 		func() *corev1.Event { return &corev1.Event{} }, func() *corev1.EventList { return &corev1.EventList{} })
 }
+
+// Nodes returns the client of the cluster's nodes.
+func (c *Client) Nodes() *gentype.ClientWithList[*corev1.Node, *corev1.NodeList] {
+	return gentype.NewClientWithList("nodes", c.core, c.codec, "",
+		func() *corev1.Node { return &corev1.Node{} }, func() *corev1.NodeList { return &corev1.NodeList{} })
+}
