@@ -49,6 +49,14 @@ type spark struct {
 	ended     chan struct{} // of the manager now running
 	apiServer string
 	onlyOpen  bool // no session.start
+
+	session   object // params of session.open that a test sets otherwise
+	profiles  []any  // resource profiles other than the default one
+	refused   object // the error that ended session.open or session.start, if mayFail
+	mayFail   bool
+	answers   time.Duration // how long the driver takes for executors.deny and the like
+	registers bool          // pods that begin to run register by themselves
+	lists     int           // of executors.list
 }
 
 const (
@@ -59,7 +67,7 @@ const (
 
 func newSpark(t testing.TB, conf map[string]string) *spark {
 	s := &spark{t: t, server: kubetest.New(), apiServer: "http://kubetest", waiting: map[int]chan object{}, next: 1, known: map[string]int64{},
-		denied: map[string]bool{}, totals: map[string]int{}, journal: map[int]object{}}
+		denied: map[string]bool{}, totals: map[string]int{}, journal: map[int]object{}, registers: true}
 	s.conf = map[string]string{"spark.app.name": "pi", "spark.app.id": appID, "spark.kubernetes.container.image": "spark:4.2.0",
 		"spark.kubernetes.namespace": ns, "spark.kubernetes.driver.pod.name": "driver", "spark.driver.host": "driver-svc",
 		"spark.driver.port": "7078"}
@@ -75,13 +83,15 @@ func (s *spark) kubelet(start, stop time.Duration) *kubetest.Kubelet {
 	k := &kubetest.Kubelet{Server: s.server, Start: start, Stop: stop, Runs: func(pod kubetest.Object) {
 		id := kubetest.Labels(pod)["spark-exec-id"]
 		s.mu.Lock()
-		refuse := s.denied[id]
+		refuse := s.denied[id] || !s.registers
 		if !refuse {
 			s.known[id] = time.Now().UnixMilli()
 		}
 		s.mu.Unlock()
 		if !refuse {
-			s.notify("executor.registered", object{"id": id, "host": "h", "profile": 0, "registeredAt": time.Now().UnixMilli()})
+			profile, _ := strconv.Atoi(kubetest.Labels(pod)["spark-exec-resourceprofile-id"]) // no label: 0
+			s.notify("executor.registered", object{"id": id, "host": kubetest.Text(pod, "status", "podIP"), "profile": profile,
+				"registeredAt": time.Now().UnixMilli()})
 		}
 	}}
 	k.Attach()
@@ -129,25 +139,25 @@ func (s *spark) open(target int) {
 		for _, r := range s.removed {
 			reported = append(reported, r["id"].(string))
 		}
-		resume = object{"totals": s.totals, "profiles": []any{profile()}, "nextId": s.next, "executors": executors,
+		resume = object{"totals": s.totals, "profiles": append([]any{profile()}, s.profiles...), "nextId": s.next, "executors": executors,
 			"reported": reported, "denied": slices.Sorted(maps.Keys(s.denied)), "failures": s.failures}
 	} else {
 		s.totals["0"] = target
 	}
 	s.mu.Unlock()
-	got := s.call("session.open", object{"protocol": 1, "sparkVersion": "4.2.0", "appId": appID, "namespace": ns,
+	params := object{"protocol": 1, "sparkVersion": "4.2.0", "appId": appID, "namespace": ns,
 		"deployMode": "cluster", "apiServer": s.apiServer, "authPrefix": "spark.kubernetes.authenticate.driver.mounted",
 		"driverPodName": "driver", "podNamePrefix": prefix, "configMapName": "spark-exec-1-conf-map", "userName": "spark",
-		"conf": s.conf, "resume": resume})
-	if got["error"] != nil {
-		s.t.Fatalf("session.open: %v", got["error"])
+		"conf": s.conf, "resume": resume}
+	maps.Copy(params, s.session)
+	if s.failed("session.open", s.call("session.open", params)) {
+		return
 	}
 	if s.onlyOpen {
 		return
 	}
-	got = s.call("session.start", object{"conf": s.conf, "defaultProfile": profile(), "initialTarget": target})
-	if got["error"] != nil {
-		s.t.Fatalf("session.start: %v", got["error"])
+	if s.failed("session.start", s.call("session.start", object{"conf": s.conf, "defaultProfile": profile(), "initialTarget": target})) {
+		return
 	}
 	s.mu.Lock()
 	journal := slices.Sorted(maps.Keys(s.journal))
@@ -157,6 +167,83 @@ func (s *spark) open(target int) {
 		msg := s.journal[seq]
 		s.mu.Unlock()
 		s.send(msg)
+	}
+}
+
+// failed takes an answer and says whether it is a refusal that the test expects.
+func (s *spark) failed(method string, answer object) bool {
+	s.t.Helper()
+	if answer["error"] == nil {
+		return false
+	}
+	if !s.mayFail {
+		s.t.Fatalf("%s: %v", method, answer["error"])
+	}
+	s.refused, _ = answer["error"].(object)
+	return true
+}
+
+// refusal is the text that ended the start of the session.
+func (s *spark) refusal() string {
+	text, _ := s.refused["message"].(string)
+	return text
+}
+
+func profileOf(id int) object {
+	p := profile()
+	p["id"] = id
+	return p
+}
+
+// wants sets the totals of several resource profiles, the first time with their descriptions.
+func (s *spark) wants(totals map[int]int) {
+	params := object{}
+	s.mu.Lock()
+	for id, n := range totals {
+		s.totals[strconv.Itoa(id)] = n
+		params[strconv.Itoa(id)] = n
+	}
+	if s.profiles == nil {
+		for _, id := range slices.Sorted(maps.Keys(totals)) {
+			if id != 0 {
+				s.profiles = append(s.profiles, profileOf(id))
+			}
+		}
+	}
+	profiles := slices.Clone(s.profiles)
+	s.mu.Unlock()
+	s.command("targets.set", object{"totals": params, "profiles": profiles})
+}
+
+// register tells the manager that executors registered.
+func (s *spark) register(ids ...int) {
+	for _, id := range ids {
+		at := time.Now().UnixMilli()
+		s.mu.Lock()
+		s.known[strconv.Itoa(id)] = at
+		s.mu.Unlock()
+		s.notify("executor.registered", object{"id": strconv.Itoa(id), "host": fmt.Sprint("h", id), "profile": 0, "registeredAt": at})
+	}
+}
+
+// forget tells the manager that Spark removed executors.
+func (s *spark) forget(reason string, ids ...int) {
+	for _, id := range ids {
+		s.mu.Lock()
+		delete(s.known, strconv.Itoa(id))
+		s.mu.Unlock()
+		s.notify("executor.removed", object{"id": strconv.Itoa(id), "reason": reason})
+	}
+}
+
+// run makes pods run.
+func (s *spark) run(ids ...int) {
+	for _, id := range ids {
+		s.server.Update("pods", ns, podName(id), func(o kubetest.Object) {
+			st := o["status"].(kubetest.Object)
+			st["phase"] = "Running"
+			st["containerStatuses"] = kubetest.Statuses(o, kubetest.Object{"running": kubetest.Object{}})
+		})
 	}
 }
 
@@ -240,6 +327,9 @@ func (s *spark) read(in io.Reader) {
 		case method == "":
 			s.answered(m)
 		case m["id"] != nil:
+			if s.answers > 0 && method == "executors.deny" {
+				time.Sleep(s.answers)
+			}
 			s.send(object{"id": m["id"], "result": s.request(method, params)})
 			if method == "executor.remove" {
 				s.notify("executor.removed", object{"id": params["id"], "reason": "exited"})
@@ -287,6 +377,7 @@ func (s *spark) request(method string, params object) object {
 		}
 		return object{"registered": registered}
 	case "executors.list":
+		s.lists++
 		return object{"ids": maps.Clone(s.known), "active": slices.Sorted(maps.Keys(s.known))}
 	}
 	s.t.Errorf("unexpected request %s", method)
