@@ -137,8 +137,12 @@ func (a *Allocator) Answer(o Outcome, now time.Time) (log []Line, fatal string) 
 	}
 	a.forget(o.ID, c)
 	a.queued[c.profile] = 0 // the rest asks again after the pause, with fresh counts
-	b.failed(o, now)
-	return b.warn(c.profile, o, now), a.permanent(o)
+	first := b.failed(o, now)
+	log = b.warn(c.profile, o, now)
+	if first {
+		fatal = a.permanent(o)
+	}
+	return log, fatal
 }
 
 // permanent ends an application whose pods are refused for the same reason three times before any pod was ever created

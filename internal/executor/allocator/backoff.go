@@ -47,17 +47,19 @@ type brake struct {
 	startUntil time.Time
 }
 
-func (b *brake) failed(o Outcome, now time.Time) {
+// failed lengthens the pause and says whether it did: one burst of refusals counts once.
+func (b *brake) failed(o Outcome, now time.Time) bool {
 	if b.step > 0 && !o.Sent.After(b.raised) {
 		if t := now.Add(min(o.RetryAfter, backoffMax)); t.After(b.until) {
 			b.until = t
 		}
-		return
+		return false
 	}
 	wait := min(backoffMax, backoffFirst<<min(b.step, 6))
 	wait = max(wait, min(o.RetryAfter, backoffMax))
 	b.step++
 	b.raised, b.until = now, now.Add(wait)
+	return true
 }
 
 // succeeded ends the back-off, unless the create was sent before the refusal that began it.

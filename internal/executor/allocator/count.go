@@ -59,6 +59,7 @@ type tally struct {
 func (a *Allocator) gather(act *Actions, store *snapshot.Store) {
 	if a.count.facts == nil {
 		a.count.facts = store.Subscribe()
+		a.anyCreated = a.anyCreated || store.Len() > 0 // of an earlier life of the manager
 	}
 	facts := a.count.facts.Drain()
 	if len(facts) > 0 {
