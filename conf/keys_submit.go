@@ -56,6 +56,9 @@ var (
 	// SubmitFallback hands what native submission cannot do to the real spark-submit.
 	SubmitFallback = Enum("spark.kubespark.submit.fallback", []string{"spark-submit"},
 		Doc("spark-submit hands the whole command line to the real one, found in SPARK_HOME or on PATH."))
+	// SubmitFollow shows the driver's log.
+	SubmitFollow = Bool("spark.kubespark.submit.follow", Default(false),
+		Doc("Show the driver's log on standard output while it runs, and wait for its end: --follow."))
 	// SubmitSparkEnv says whether spark-env.sh is read.
 	SubmitSparkEnv = Bool("spark.kubespark.submit.sparkEnv", Default(true),
 		Doc("Run spark-env.sh of the configuration folder with bash and take the environment it leaves."))
@@ -64,5 +67,5 @@ var (
 func submitKeys() []Key {
 	return []Key{Namespace, WaitAppCompletion, ReportInterval, KubernetesContext, TrustCertificates, SubmissionConnectTimeout,
 		SubmissionRequestTimeout, FileUploadPath, AppKillGracePeriod, SparkVersion, ShimJar, ShimImage, ShimImageVolume, ManagerPath, Enabled,
-		SubmissionID, SubmitFallback, SubmitSparkEnv}
+		SubmissionID, SubmitFallback, SubmitFollow, SubmitSparkEnv}
 }

@@ -34,6 +34,7 @@ func (c *submitCommand) delegate(p *parsed, s *submit.Settings, argv []string) (
 	case s.Native():
 		c.log.Info(fmt.Sprintf("Submission is left to %s (%s).", path, conf.SubmitFallback.Key()), "logger", "SparkSubmit")
 	}
+	argv = withoutFollow(argv, p)
 	c.log.Debug("running "+path, "logger", "SparkSubmit")
 	environ := slices.DeleteFunc(slices.Clone(c.given), func(kv string) bool { return strings.HasPrefix(kv, delegatedVariable+"=") })
 	err = c.Exec(path, append([]string{path}, argv...), append(environ, delegatedVariable+"="+guard))

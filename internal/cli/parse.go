@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 
+	"github.com/kubespark/kubespark/conf"
 	"github.com/kubespark/kubespark/submit"
 )
 
@@ -11,6 +12,7 @@ type parsed struct {
 	submit.Args
 	help, version, usageError bool
 	example                   bool // run-example: the first word is a class of the examples
+	follow                    bool // our own option: not under the name spark-submit
 	shell                     bool // a shell's main: the real spark-submit's
 	badConf                   string
 	optionsEnd                int // index in argv of the primary resource, or its length
@@ -64,6 +66,7 @@ func (p *parsed) switches() map[string]func() {
 		"--load-spark-defaults": func() { p.LoadSparkDefaults = true },
 		"--supervise":           func() {}, // another cluster manager's
 		"--help":                func() { p.help = true }, "-h": func() { p.help = true },
+		followOption:    func() { p.follow = true; p.Conf[conf.SubmitFollow.Key()] = "true" },
 		"--version":     func() { p.version = true },
 		"--usage-error": func() { p.usageError = true },
 	}

@@ -47,6 +47,8 @@ func (c *submitCommand) run(argv []string) int {
 	}
 	c.log = newLogger(c.Stderr, p.Verbose, c.Now)
 	switch {
+	case p.follow && c.name == sparkSubmitName: // stock has no such option
+		return c.fail(lineError("Unrecognized option: "+followOption), nil)
 	case p.help:
 		writeUsage(c.Stderr, c.name, lead)
 		return exitOK
@@ -137,9 +139,14 @@ func (c *submitCommand) submit(s *submit.Settings, verbose bool) (int, error) {
 		return exitError, err
 	}
 	if verbose {
-		if err := c.showConf(plan); err != nil {
+		if err := c.showPlan(s, plan); err != nil {
 			return exitError, err
 		}
+	}
+	c.warnContext(plan)
+	watching, err := c.following(plan)
+	if err != nil {
+		return exitError, err
 	}
 	cfg, err := submit.RESTConfig(plan.Conf, plan.APIServer, environment(c.Environ))
 	if err != nil {
@@ -160,11 +167,11 @@ func (c *submitCommand) submit(s *submit.Settings, verbose bool) (int, error) {
 		}
 		return exitError, err
 	}
-	if !plan.Wait {
+	if !plan.Wait && watching == nil { // whoever follows the log waits
 		client.ReportDeployed(plan.Submission)
 		return exitOK, nil
 	}
-	r, err := client.Watch(ctx, plan.Submission)
+	r, err := client.Watch(ctx, plan.Submission, watching...)
 	if err != nil {
 		var sig interrupted
 		if errors.As(context.Cause(ctx), &sig) {
@@ -212,19 +219,6 @@ Interrupted: the application goes on running as driver pod %[2]s in namespace %[
   to follow it:   kubectl logs -f -n %[1]s %[2]s
   to look at it:  %[3]s --master k8s://%[4]s --status %[1]s:%[2]s
   to end it:      %[3]s --master k8s://%[4]s --kill %[1]s:%[2]s`, p.Namespace, p.PodName, command, p.APIServer)
-}
-
-func (c *submitCommand) showConf(p *submit.Plan) error {
-	shown, err := p.Conf.Redact()
-	if err != nil {
-		return err
-	}
-	say(c.Stderr, "Spark config:")
-	for _, k := range p.Conf.Keys() {
-		say(c.Stderr, "(%s,%s)", k, shown[k])
-	}
-	say(c.Stderr, "")
-	return nil
 }
 
 // operate is --kill and --status.

@@ -63,6 +63,7 @@ func submitOptions() []optionGroup {
 		{"Running applications", []option{
 			{"--kill ID", "end the application namespace:driver-pod; a trailing * matches all that begin so"},
 			{"--status ID", "print its state"},
+			{followOption, "show the driver's log on standard output while it runs, and wait for its end"},
 		}},
 		{"Other", []option{
 			{"--help, -h", "this text"},
@@ -89,6 +90,9 @@ Usage: %[1]s run-example [options] example-class [example args]`, name)
 	for _, g := range submitOptions() {
 		b.WriteString("\n" + g.title + ":\n")
 		for _, o := range g.options {
+			if o.name == followOption && name == sparkSubmitName {
+				continue
+			}
 			fmt.Fprintf(&b, "  %-34s %s\n", o.name, o.text)
 		}
 	}
