@@ -49,6 +49,7 @@ type spark struct {
 	ended     chan struct{} // of the manager now running
 	apiServer string
 	onlyOpen  bool // no session.start
+	realLogin bool // the manager logs in as the settings say
 
 	session   object // params of session.open that a test sets otherwise
 	profiles  []any  // resource profiles other than the default one
@@ -108,8 +109,15 @@ func (s *spark) launch(target int) {
 	s.pipe, s.ended = out, ended
 	s.starts++
 	s.mu.Unlock()
-	env := executor.Env{Getenv: func(string) (string, bool) { return "", false }, PID: 42, Version: "test",
+	env := executor.Env{Getenv: func(string) (string, bool) { return "", false }, PID: 42, Version: "test", Hostname: "driver",
 		Connect: func(o kube.Options) (*rest.Config, error) {
+			if s.realLogin {
+				cfg, err := kube.Config(o)
+				if err == nil {
+					cfg.Transport = s.server.Config().Transport
+				}
+				return cfg, err
+			}
 			cfg := s.server.Config()
 			cfg.UserAgent = o.UserAgent
 			kube.Wrap(cfg, o.RequestTimeout)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -229,6 +230,9 @@ func finish(cfg *rest.Config, o Options) {
 	cfg.Timeout = 0
 	if o.ConnectTimeout > 0 {
 		cfg.Dial = (&net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: 30 * time.Second}).DialContext
+	}
+	if file := cfg.BearerTokenFile; file != "" {
+		cfg.Wrap(func(base http.RoundTripper) http.RoundTripper { return &tokenFile{base: base, path: file} })
 	}
 	Wrap(cfg, o.RequestTimeout)
 }

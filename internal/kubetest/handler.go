@@ -85,6 +85,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		call.Status = rec.status
 		s.mu.Unlock()
 	}()
+	s.mu.Lock()
+	authorize := s.authorize
+	s.mu.Unlock()
+	if authorize != nil && !authorize(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")) {
+		status(rec, http.StatusUnauthorized, "Unauthorized", "Unauthorized", 0)
+		return
+	}
 	if f := s.fault(t); f != nil && !s.fail(rec, r, t, body, f) {
 		return
 	}

@@ -62,6 +62,7 @@ type Server struct {
 	bookmark  time.Duration
 	hooks     []func(verb, resource string, obj Object)
 	keepCalls bool
+	authorize func(token string) bool
 	Grace     bool // deleted pods get a deletionTimestamp and wait for Finalize (the kubelet) instead of vanishing
 }
 
@@ -131,6 +132,13 @@ func (s *Server) Fail(f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = append(s.faults, &f)
+}
+
+// Authorize makes the server ask for bearer tokens: 401 unless ok says yes.
+func (s *Server) Authorize(ok func(token string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.authorize = ok
 }
 
 // Heal removes all faults.
