@@ -28,6 +28,7 @@ func Differences() []Difference {
 		{"safety-list", "no full list of pods while the watch is healthy"},
 		{"seed-totals", "requestExecutors and killExecutor count from the initial number of executors"},
 		{"service-account", "the driver's service account is set beside driver credentials too"},
+		{"set-scale", "a StatefulSet or Deployment of executors shrinks only when Spark has released the executors"},
 		{"start-delay", "executors that die at their start slow creation down"},
 		{"state-report", "the submitter reports a state when it changes, the Spark container last"},
 		{"stop-wait", "executors have up to 5 s to end by themselves at stop"},

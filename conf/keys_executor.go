@@ -52,6 +52,8 @@ var (
 		Doc("Label that an executor pod gets when Spark releases it."))
 	DecommissionLabelValue = String("spark.kubernetes.executor.decommissionLabelValue", Since("3.3.0"),
 		Doc("Value of that label."))
+	PodDeletionCost = Int("spark.kubernetes.executor.podDeletionCost", Since("4.2.0"),
+		Doc("Deletion cost written on a released executor's pod, with the deployment allocator; below 0, so that it goes first."))
 	DeleteGracePeriod = Millis("spark.kubernetes.dynamicAllocation.deleteGracePeriod", time.Millisecond,
 		Default(5*time.Second), Since("3.0.0"), Doc("How long a killed executor may take to end by itself."))
 	ServiceDeleteOnTermination = Bool("spark.kubernetes.driver.service.deleteOnTermination", Default(true), Since("3.2.0"),
@@ -106,7 +108,8 @@ func executorKeys() []Key {
 	return []Key{AllocationBatchSize, AllocationBatchDelay, AllocationMaximum, AllocationMaxPending,
 		AllocationMaxPendingPerRP, AllocationExecutorTimeout, AllocationReadinessTimeout, APIPollingInterval,
 		EventProcessingInterval, EnableAPIPolling, EnableAPIWatcher, PollingWithVersion, MissingPodDetectDelta,
-		ExecutorDeleteOnTermination, CheckAllContainers, DecommissionLabel, DecommissionLabelValue, DeleteGracePeriod,
+		ExecutorDeleteOnTermination, CheckAllContainers, DecommissionLabel, DecommissionLabelValue, PodDeletionCost,
+		DeleteGracePeriod,
 		ServiceDeleteOnTermination, OwnClaims, ReuseClaims, WaitToReuseClaims,
 		DeletedExecutorsCacheTimeout, PendingTimeout, DriverRequestTimeout, DriverConnectionTimeout, ExecutorInstances,
 		DynamicAllocation, DynamicMaxExecutors, DynamicIdleTimeout, StreamingDynamicAllocation, StreamingMaxExecutors,

@@ -119,3 +119,9 @@ func (d driver) Remove(r executor.Removal, done func(error)) {
 func (d driver) List(done func(map[int64]time.Time, error)) {
 	d.Server.List(func(r bridge.ListResult, err error) { done(times(r.IDs), err) })
 }
+
+func (d driver) Build(b executor.PodBuild, done func(executor.PodBuilt, error)) {
+	d.Server.Build(bridge.PodBuild{ID: b.ExecutorID, Profile: b.Profile, Steps: b.Steps, DriverPod: b.DriverPod,
+		DriverUID: b.DriverUID, Pod: b.Pod, Container: b.Container},
+		func(r bridge.PodBuilt, err error) { done(executor.PodBuilt(r), err) })
+}

@@ -58,6 +58,8 @@ type spark struct {
 	answers   time.Duration // how long the driver takes for executors.deny and the like
 	registers bool          // pods that begin to run register by themselves
 	lists     int           // of executors.list
+
+	steps func(object) object // answers pod.build
 }
 
 const (
@@ -384,6 +386,8 @@ func (s *spark) request(method string, params object) object {
 			s.denied[id] = true
 		}
 		return object{"registered": registered}
+	case "pod.build":
+		return s.steps(params)
 	case "executors.list":
 		s.lists++
 		return object{"ids": maps.Clone(s.known), "active": slices.Sorted(maps.Keys(s.known))}

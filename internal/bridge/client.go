@@ -45,6 +45,9 @@ func (s *Server) Reserve(n int, done func(from, to int64, err error)) {
 // List asks for Spark's own table of executors.
 func (s *Server) List(done func(ListResult, error)) { call(s, "executors.list", struct{}{}, done) }
 
+// Build has the driver run the user's own feature steps on a pod.
+func (s *Server) Build(p PodBuild, done func(PodBuilt, error)) { call(s, "pod.build", p, done) }
+
 // Exit ends the driver JVM.
 func (s *Server) Exit(code int, text string) { s.notify("app.exit", Exit{code, text}) }
 

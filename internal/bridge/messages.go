@@ -6,7 +6,11 @@
 // Spark has no class for it: in stock the same calls are method calls inside one JVM.
 package bridge
 
-import "github.com/kubespark/kubespark/internal/sparkpod"
+import (
+	"encoding/json"
+
+	"github.com/kubespark/kubespark/internal/sparkpod"
+)
 
 // Protocol is the version of these messages. Both ends must have the same.
 const Protocol = 1
@@ -196,4 +200,22 @@ type Log struct {
 // Metrics are the params of metrics.
 type Metrics struct {
 	Values map[string]float64 `json:"values"`
+}
+
+// PodBuild are the params of pod.build. Pod has no Spark container; that is Container.
+type PodBuild struct {
+	ID        string          `json:"id"`
+	Profile   int             `json:"profile"`
+	Steps     []string        `json:"steps"`
+	DriverPod string          `json:"driverPodName"`
+	DriverUID string          `json:"driverPodUid"`
+	Pod       json.RawMessage `json:"pod"`
+	Container json.RawMessage `json:"container"`
+}
+
+// PodBuilt answers pod.build. Objects are whole Kubernetes objects to create beside the pod.
+type PodBuilt struct {
+	Pod       json.RawMessage   `json:"pod"`
+	Container json.RawMessage   `json:"container"`
+	Objects   []json.RawMessage `json:"objects"`
 }

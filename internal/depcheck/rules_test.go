@@ -15,13 +15,14 @@ var allowed = map[string][]string{
 	"internal/bridge": {"internal/sparkpod"},
 	"internal/executor": {
 		"conf", "internal/feature", "internal/kube", "internal/sparkpod", "internal/executor/api",
-		"internal/executor/allocator", "internal/executor/claims", "internal/executor/lifecycle", "internal/executor/snapshot",
-		"internal/executor/source",
+		"internal/executor/allocator", "internal/executor/claims", "internal/executor/lifecycle", "internal/executor/sets",
+		"internal/executor/snapshot", "internal/executor/source",
 	},
 	"internal/executor/source":    {"internal/executor/api", "internal/executor/snapshot", "internal/kube"},
 	"internal/executor/api":       {"internal/executor/snapshot", "internal/kube", "internal/sparkpod"},
 	"internal/executor/allocator": {"internal/executor/snapshot"},
 	"internal/executor/lifecycle": {"internal/executor/snapshot"},
+	"internal/executor/sets":      {"internal/sparkpod"},
 	"internal/executor/snapshot":  {"internal/sparkpod"},
 	"internal/executor/claims":    {},
 

@@ -1,15 +1,12 @@
 package executor
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/kubespark/kubespark/internal/executor/snapshot"
-	"github.com/kubespark/kubespark/internal/kube"
 	"github.com/kubespark/kubespark/internal/sparkpod"
 )
 
@@ -48,6 +45,7 @@ func (m *Manager) Kill(seq int64, ids []int64, grace time.Duration, issued time.
 		for _, id := range ids {
 			m.killed.Add(id)
 		}
+		m.giveBack(ids)
 		m.label(ids, nil)
 		m.kills = append(m.kills, kill{seq: seq, ids: ids, at: issued.Add(grace)})
 	})
@@ -100,6 +98,7 @@ func (m *Manager) Release(seq int64, ids []int64) {
 		for _, id := range ids {
 			m.released.Add(id)
 		}
+		m.giveBack(ids)
 		m.label(ids, func() { m.driver.CommandDone(seq) })
 	})
 }
@@ -128,22 +127,6 @@ func (m *Manager) label(ids []int64, done func()) {
 	}
 }
 
-// Assigned labels the pod of an executor that asked for an id, until the label holds or the pod is gone (B9).
-func (m *Manager) Assigned(seq int64, pod string, id int64) {
-	m.whenStarted(func() {
-		m.effect(func(ctx context.Context) {
-			patient := kube.Backoff{First: 200 * time.Millisecond, Factor: 2, Max: 30 * time.Second, Tries: 50, Jitter: 0.2}
-			err := kube.Retry(ctx, patient, func(ctx context.Context) error {
-				return m.api.LabelPod(ctx, pod, sparkpod.LabelExecutorID, strconv.FormatInt(id, 10))
-			})
-			if err != nil && kube.Kind(err) != kube.NotFound && ctx.Err() == nil {
-				m.log("WARN", backendLogger, fmt.Sprintf("The pod %s did not get the label of executor %d: %v", pod, id, err))
-			}
-			m.driver.CommandDone(seq)
-		})
-	})
-}
-
 // Registered takes the news that an executor registered with Spark. host is its address: a known executor that had it
 // before is looked at, because readers would trust its blocks (B11).
 func (m *Manager) Registered(id int64, profile int, host string, at time.Time) {
@@ -159,6 +142,9 @@ func (m *Manager) Registered(id int64, profile int, host string, at time.Time) {
 		}
 		if host != "" {
 			m.hosts[host] = id
+		}
+		if m.sets != nil {
+			m.sets.Registered(id)
 		}
 		m.dirty = true
 	})

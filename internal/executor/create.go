@@ -21,6 +21,10 @@ import (
 
 // runAllocator carries out one round of the allocator.
 func (m *Manager) runAllocator(now time.Time) {
+	if m.sets != nil {
+		m.runSets(now)
+		return
+	}
 	act := m.allocator.Round(m.store, allocator.View{Known: func(id int64) bool { _, ok := m.known[id]; return ok },
 		Room: m.room(now)}, now)
 	m.nextRound = act.Next
@@ -195,8 +199,7 @@ func (m *Manager) exit(code int, logger, text string) {
 func (m *Manager) attempt(ctx context.Context, c creation, look bool) allocator.Outcome {
 	spec, err := feature.BuildExecutor(c.in)
 	if err != nil {
-		m.post(func() { m.fatal("Executor pods cannot be built: " + err.Error()) })
-		return allocator.Outcome{Kind: allocator.Permanent, Text: err.Error()}
+		return m.unbuilt(err)
 	}
 	if look {
 		if o, found := m.lookUp(ctx, c, spec); found {
@@ -207,10 +210,9 @@ func (m *Manager) attempt(ctx context.Context, c creation, look bool) allocator.
 		}
 	}
 	m.takeClaims(ctx, c.ID, &spec)
-	body, err := podBody(spec, c.in)
+	body, objects, err := m.finish(ctx, c.in, spec)
 	if err != nil {
-		m.post(func() { m.fatal("Executor pods cannot be built: " + err.Error()) })
-		return allocator.Outcome{Kind: allocator.Permanent, Text: err.Error()}
+		return m.unbuilt(err)
 	}
 	w, err := m.api.CreatePod(ctx, body)
 	if kube.Kind(err) == kube.AlreadyExists {
@@ -227,7 +229,18 @@ func (m *Manager) attempt(ctx context.Context, c creation, look bool) allocator.
 		m.Pod(m.reader.Read(w)) // visible at once (W4)
 	}
 	m.log("DEBUG", allocatorLogger, "Requested executor with id "+c.in.ExecutorID+" from Kubernetes.")
-	return m.createClaims(ctx, c, spec.Claims, w)
+	if o := m.createClaims(ctx, c, spec.Claims, w); o.Kind != allocator.Created {
+		return o
+	}
+	return m.createObjects(ctx, c, objects, w)
+}
+
+// unbuilt sorts an error of building a pod: one of the user's own steps may be of the moment, any other is in the settings.
+func (m *Manager) unbuilt(err error) allocator.Outcome {
+	if step := (*stepError)(nil); !errors.As(err, &step) {
+		m.post(func() { m.fatal("Executor pods cannot be built: " + err.Error()) })
+	}
+	return allocator.Outcome{Kind: allocator.Permanent, Text: err.Error()}
 }
 
 func podBody(spec feature.ExecutorSpec, in feature.ExecutorInput) ([]byte, error) {

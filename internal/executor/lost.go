@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/kubespark/kubespark/internal/executor/lifecycle"
@@ -26,7 +25,9 @@ func (m *Manager) runLifecycle(now time.Time) {
 			_, ok := m.known[id]
 			return ok && !m.killed.Has(id) && !m.released.Has(id)
 		},
-		Missing:     func(id int64) bool { return m.store.Get(id) == nil && !m.allocator.Unresolved(id) },
+		Missing: func(id int64) bool {
+			return m.store.Get(id) == nil && !m.allocator.Unresolved(id) && !m.unlabelled(id)
+		},
 		FullAt:      m.store.FullAt(),
 		DriverReady: m.ready,
 	}
@@ -52,6 +53,10 @@ func (m *Manager) carryOut(d lifecycle.Decision) {
 		m.publish(e)
 	}
 	for _, p := range d.Deletes {
+		if m.restartsInPlace(p) {
+			m.lifecycle.Cleaned(p.ID, true)
+			continue
+		}
 		m.deletePod(p.Name, p.UID, func(err error) { m.lifecycle.Cleaned(p.ID, err == nil) })
 	}
 	for _, p := range d.Labels {
@@ -139,7 +144,11 @@ func (m *Manager) touch(id int64) {
 }
 
 func (m *Manager) verifyOne(id int64, registered time.Time) {
-	name, fullAt := m.podName(strconv.FormatInt(id, 10)), m.store.FullAt()
+	name, fullAt := m.nameOf(id), m.store.FullAt()
+	if name == "" { // a set's pod that no label names any more
+		m.carryOut(m.lifecycle.ConfirmMissing(id, registered, fullAt, time.Now()))
+		return
+	}
 	m.effect(func(ctx context.Context) {
 		w, err := m.api.GetPod(ctx, name)
 		m.post(func() {

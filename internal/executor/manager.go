@@ -50,6 +50,8 @@ type Driver interface {
 	Exit(code int, text string)
 	CommandDone(seq int64)
 	Metrics(values map[string]float64)
+	// Build runs the user's own feature steps on a pod.
+	Build(b PodBuild, done func(PodBuilt, error))
 }
 
 // Env is what the manager takes from the process it runs in.
@@ -91,6 +93,7 @@ type Manager struct {
 	facts     *snapshot.Queue
 	lifecycle *lifecycle.Manager
 	allocator *allocator.Allocator
+	sets      *setMode // nil: the direct allocator
 	profiles  map[int]sparkpod.Profile
 	foreign   map[string]bool // UIDs of pods of an earlier life of the driver
 	gate      bool            // the driver pod is Ready, or was waited for long enough

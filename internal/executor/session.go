@@ -99,18 +99,10 @@ func (m *Manager) prepare(s Session) error {
 	if err := m.configure(s.Conf, version); err != nil {
 		return err
 	}
-	allocatorName, err := conf.PodsAllocator.Get(m.conf)
-	if err != nil {
+	if err := m.chooseAllocator(); err != nil {
 		return err
-	}
-	if allocatorName != "direct" {
-		return &FallbackError{fmt.Sprintf("kubespark does not run the allocator %q of %s; the stock manager does.", allocatorName,
-			conf.PodsAllocator.Key())}
 	}
 	if m.template, err = m.loadTemplate(); err != nil {
-		return err
-	}
-	if err := m.checkUserSteps(); err != nil {
 		return err
 	}
 	connect := m.env.Connect
@@ -122,20 +114,6 @@ func (m *Manager) prepare(s Session) error {
 		return err
 	}
 	return m.connect(cfg)
-}
-
-// checkUserSteps finds feature steps that only a JVM can run, while the stock manager can still take over. What else is
-// wrong with the pod is said by Start, when the settings are complete.
-func (m *Manager) checkUserSteps() error {
-	profile, err := feature.DefaultProfile(m.conf)
-	if err != nil {
-		return err
-	}
-	_, err = feature.BuildExecutor(m.input("1", profile))
-	if user := (*feature.UserStepsError)(nil); errors.As(err, &user) {
-		return &FallbackError{err.Error()}
-	}
-	return nil
 }
 
 func (m *Manager) configure(props map[string]string, version conf.Version) error {
@@ -217,7 +195,7 @@ func (m *Manager) findDriver(ctx context.Context) (*metav1.OwnerReference, error
 func (m *Manager) input(id string, profile sparkpod.Profile) feature.ExecutorInput {
 	in := feature.ExecutorInput{Conf: m.conf, AppID: m.session.AppID, Namespace: m.session.Namespace, ExecutorID: id,
 		PodNamePrefix: m.session.PodNamePrefix, Profile: profile, Driver: m.owner, Template: m.template,
-		UserName: m.session.UserName, AuthSecret: m.session.AuthSecret, ConfFiles: m.conffile}
+		RunsUserSteps: true, UserName: m.session.UserName, AuthSecret: m.session.AuthSecret, ConfFiles: m.conffile}
 	if m.set.configMap {
 		in.ConfigMapName = m.session.ConfigMapName
 	}

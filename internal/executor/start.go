@@ -31,7 +31,7 @@ func (m *Manager) Start(props map[string]string, profile sparkpod.Profile, targe
 			return
 		}
 		m.profiles[profile.ID] = profile
-		m.reader = &snapshot.Reader{Container: container, CheckAll: m.set.checkAll, RestartIsEnd: true,
+		m.reader = &snapshot.Reader{Container: container, CheckAll: m.set.checkAll, RestartIsEnd: m.sets == nil,
 			Warn: func(text string) { m.log("WARN", source.WatchLogger, text) }}
 		m.began = true
 		ctx := m.ctx
@@ -64,6 +64,12 @@ func (m *Manager) check(props map[string]string, profile sparkpod.Profile) (stri
 		m.log("WARN", backendLogger, s)
 	}
 	m.files, m.conffile = files, sortedKeys(files)
+	if err := m.chooseAllocator(); err != nil {
+		return "", err
+	}
+	if err := m.checkSets(profile); err != nil {
+		return "", err
+	}
 	spec, err := feature.BuildExecutor(m.input("1", profile))
 	if err != nil {
 		return "", err
@@ -136,7 +142,7 @@ func (m *Manager) adopt(list snapshot.List) {
 			highest = max(highest, p.ID)
 		}
 		if mine && !fresh {
-			return false
+			return !m.current(p)
 		}
 		old++
 		m.foreign[p.UID] = true
@@ -162,7 +168,12 @@ func (m *Manager) adopt(list snapshot.List) {
 	}
 }
 
-func (m *Manager) mine(p *snapshot.Pod) bool { return p.Name == m.podName(p.IDText()) }
+func (m *Manager) mine(p *snapshot.Pod) bool {
+	if m.sets != nil {
+		return m.sets.Mine(p.Name)
+	}
+	return p.Name == m.podName(p.IDText())
+}
 
 func (m *Manager) openSources(version string) {
 	ctx, cancel := context.WithCancel(m.ctx)
@@ -210,6 +221,9 @@ func (m *Manager) Gone(p *snapshot.Pod) {
 	m.post(func() {
 		if !m.alien(p) && m.store.Remove(p.ID, p, time.Now()) {
 			m.dirty = true
+			if m.sets != nil {
+				m.sets.Gone(p.Name, p.ID)
+			}
 		}
 	})
 }
@@ -220,7 +234,7 @@ func (m *Manager) Confirm(at time.Time) { m.post(func() { m.store.Confirm(at) })
 // Log writes a line of a source.
 func (m *Manager) Log(level, logger, text string) { m.log(level, logger, text) }
 
-func (m *Manager) alien(p *snapshot.Pod) bool { return m.foreign[p.UID] || !m.mine(p) }
+func (m *Manager) alien(p *snapshot.Pod) bool { return m.foreign[p.UID] || !m.mine(p) || !m.current(p) }
 
 // awaitDriver opens the gate for the first create when the driver pod is Ready, or the readiness timeout is over; it goes
 // on looking, because executors that die while the driver's name does not resolve are not to blame (B4, L7).

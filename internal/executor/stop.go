@@ -54,7 +54,8 @@ func ask[T any](ctx context.Context, m *Manager, f func() T) T {
 func (m *Manager) cleanUp(ctx context.Context) int {
 	set := ask(ctx, m, func() settings { return m.set })
 	m.endCreates(ctx)
-	if set.deleteExecutors && set.stopWait {
+	inSets := ask(ctx, m, func() bool { return m.sets != nil })
+	if set.deleteExecutors && set.stopWait && !inSets { // a set's pods are started again in place: nothing to wait for
 		m.awaitEnds(ctx)
 	}
 	if m.stopRead != nil {
@@ -70,6 +71,7 @@ func (m *Manager) cleanUp(ctx context.Context) int {
 	if !set.deleteExecutors {
 		return 0
 	}
+	m.deleteSets(ctx)
 	m.deleteFamily(ctx, api.Pods, "pods")
 	if set.configMap {
 		m.deleteFamily(ctx, api.ConfigMaps, "configmaps")

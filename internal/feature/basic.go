@@ -196,17 +196,17 @@ func driverProperties(b *build) error {
 
 // executorLife is how an executor ends, what it is called on the network, and its configuration volume.
 func executorLife(b *build) error {
-	allocator, err := conf.PodsAllocator.Get(b.conf)
+	allocator, native, err := conf.AllocatorOf(b.conf)
 	if err != nil {
 		return err
 	}
 	spec := &b.sp.Pod.Spec
 	spec.Hostname = sparkpod.Hostname(b.sp.Pod.Name)
-	deployment := allocator == "deployment" && b.version.AtLeast(4, 2)
+	deployment := native && allocator == conf.DeploymentAllocator
 	if deployment {
 		spec.Hostname = strings.ToLower(spec.Hostname)
 	}
-	if deployment || allocator == "statefulset" {
+	if deployment || allocator == conf.StatefulSetAllocator {
 		spec.RestartPolicy = corev1.RestartPolicyAlways
 	}
 	if b.version.AtLeast(4, 1) {

@@ -100,12 +100,14 @@ type build struct {
 	driver   *DriverInput   // nil for executors
 	executor *ExecutorInput // nil for the driver
 
-	sp       *sparkpod.SparkPod
-	props    map[string]string // added to spark.properties
-	objects  []runtime.Object
-	claims   []*corev1.PersistentVolumeClaim
-	warnings []string
-	infos    []string
+	sp      *sparkpod.SparkPod
+	props   map[string]string // added to spark.properties
+	objects []runtime.Object
+	claims  []*corev1.PersistentVolumeClaim
+	// userSteps are classes of the user that the caller of BuildExecutor runs.
+	userSteps []string
+	warnings  []string
+	infos     []string
 }
 
 func (b *build) warn(format string, args ...any) {

@@ -96,7 +96,7 @@ func (b *build) excludedClasses() ([]string, error) {
 
 // checkUserSteps refuses steps of the user's own, which are JVM classes, and warns of exclusions that exclude nothing.
 func (b *build) checkUserSteps(chain []step, excluded []string) error {
-	users, err := b.userSteps.Get(b.conf)
+	users, err := b.roleData.userSteps.Get(b.conf)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,11 @@ func (b *build) checkUserSteps(chain []step, excluded []string) error {
 	}
 	if b.driver != nil {
 		return fmt.Errorf("%s: class %s needs a JVM at submission; use spark.kubespark.submit.fallback=spark-submit or remove it",
-			b.userSteps.Key(), users[0])
+			b.roleData.userSteps.Key(), users[0])
 	}
-	return &UserStepsError{Key: b.userSteps.Key(), Classes: users}
+	if b.executor.RunsUserSteps {
+		b.userSteps = users
+		return nil
+	}
+	return &UserStepsError{Key: b.roleData.userSteps.Key(), Classes: users}
 }

@@ -23,6 +23,7 @@ type ExecutorInput struct {
 	UserName      string                 // SPARK_USER
 	AuthSecret    string                 // _SPARK_AUTH_SECRET, empty: none
 	LocalDirs     string                 // SPARK_LOCAL_DIRS of the building process, empty: unset
+	RunsUserSteps bool                   // the caller has the user's own steps run on what is built
 }
 
 // ExecutorSpec is what BuildExecutor makes: the pod as it is posted, and what goes with it.
@@ -32,13 +33,15 @@ type ExecutorSpec struct {
 	ContainerName string                          // of the Spark container, whose state decides the executor's
 	Claims        []*corev1.PersistentVolumeClaim // to create beside the pod
 	Warnings      []string                        // for the log, as Spark words them
+	UserSteps     []string                        // classes of the user that are to run now, in their order
 }
 
 // Body returns the JSON to post. Owner and namespace may be set on Pod before.
 func (s ExecutorSpec) Body() ([]byte, error) { return sparkpod.Render(s.Pod, s.Rest) }
 
 // BuildExecutor makes the pod of one executor. It has no effects, changes nothing of its input and may be called from
-// several goroutines. User steps (spark.kubernetes.executor.pod.featureSteps) give a *UserStepsError.
+// several goroutines. User steps (spark.kubernetes.executor.pod.featureSteps) give a *UserStepsError, unless the caller runs
+// them.
 //
 // It answers to KubernetesExecutorBuilder.
 func BuildExecutor(in ExecutorInput) (ExecutorSpec, error) { return buildExecutor(in, false) }
@@ -63,5 +66,6 @@ func buildExecutor(in ExecutorInput, dryRun bool) (ExecutorSpec, error) {
 	}
 	name := b.sp.Container.Name
 	pod, rest := b.sp.Assemble()
-	return ExecutorSpec{Pod: pod, Rest: rest, ContainerName: name, Claims: b.claims, Warnings: b.warnings}, nil
+	return ExecutorSpec{Pod: pod, Rest: rest, ContainerName: name, Claims: b.claims, Warnings: b.warnings,
+		UserSteps: b.userSteps}, nil
 }

@@ -69,6 +69,9 @@ func verb(r *http.Request, one bool) string {
 
 // ServeHTTP answers one API call.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if discovery(w, r) {
+		return
+	}
 	t, ok := parse(r)
 	if !ok {
 		status(w, http.StatusNotFound, "NotFound", "the server could not find the requested resource", 0)

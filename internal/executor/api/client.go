@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,6 +32,7 @@ type Client struct {
 	core      rest.Interface
 	namespace string
 	appID     string
+	resources sync.Map // names in URLs by path and kind
 }
 
 // New makes the client of an application.

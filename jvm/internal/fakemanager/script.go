@@ -20,6 +20,7 @@ import (
 //	deny              refuse the second executor before it registers, and ask the same for the first after it has
 //	no-ack            never acknowledge a command
 //	die-at-stop       end instead of answering the first session.stop
+//	build             ask for the user's feature steps on the pods of executors 1 and 2
 //	remove            report executor 1 as ended as soon as it is registered, twice
 
 type openParams struct {
@@ -94,6 +95,10 @@ func (f *fake) handleStart(m Message) error {
 	f.notify("log", map[string]string{"level": "INFO", "logger": "org.apache.spark.scheduler.cluster.k8s.ExecutorPodsAllocator",
 		"text": "the fake manager has started"})
 	f.notify("metrics", map[string]any{"values": map[string]int{"pods.running": 0}})
+	if _, ok := f.script["build"]; ok {
+		f.build("1")
+		f.build("2")
+	}
 	if code, ok := f.script["exit"]; ok {
 		n, err := strconv.Atoi(code)
 		if err != nil {
@@ -110,6 +115,22 @@ func (f *fake) handleStart(m Message) error {
 		f.call("ids.reserve", map[string]int{"n": missing}, f.create)
 	}
 	return nil
+}
+
+// build has the user's own feature steps run on a pod.
+func (f *fake) build(id string) {
+	f.call("pod.build", map[string]any{"id": id, "profile": 0, "steps": strings.Split(f.conf["spark.kubernetes.executor.pod.featureSteps"], ","),
+		"driverPodName": "driver", "driverPodUid": "driver-uid",
+		"pod": map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "exec-" + id, "labels": map[string]string{"a": "b"}},
+			"spec": map[string]any{"containers": []any{}, "newPodField": map[string]any{"x": 1}}},
+		"container": map[string]any{"name": "spark", "newField": "kept", "resources": map[string]any{"limits": map[string]any{"memory": "1408Mi"}}},
+	}, func(m Message) {
+		if m.Error != nil {
+			f.note("not built", raw(m.Error))
+			return
+		}
+		f.note("built", m.Result)
+	})
 }
 
 // create starts the executors whose ids were just reserved.

@@ -48,6 +48,7 @@ private[spark] object BackendFactory {
    */
   private def kubesparkBackend(sc: SparkContext, masterUrl: String, scheduler: TaskSchedulerImpl): SchedulerBackend = {
     StockManager.neededBy(sc.conf).foreach(reason => throw new CannotRunHere(reason))
+    UserSteps.verify(sc.conf)
     val session = new Session(Settings.of(sc, masterUrl), sc.conf)
     try {
       session.open()

@@ -2,7 +2,7 @@ package org.apache.spark.kubespark
 
 import java.io.{BufferedOutputStream, BufferedReader, InputStream, InputStreamReader, IOException, OutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.concurrent.{CompletableFuture, CompletionStage, ConcurrentHashMap, Executors, LinkedBlockingQueue,
+import java.util.concurrent.{CompletableFuture, CompletionException, CompletionStage, ConcurrentHashMap, Executors, LinkedBlockingQueue,
   RejectedExecutionException}
 import java.util.concurrent.atomic.AtomicLong
 
@@ -142,7 +142,11 @@ private[spark] final class RpcPeer(
     val stage = try handler.handle(method, params) catch {
       case e: Exception => CompletableFuture.failedFuture[JsonNode](e)
     }
-    stage.whenComplete { (result: JsonNode, failure: Throwable) =>
+    stage.whenComplete { (result: JsonNode, thrown: Throwable) =>
+      val failure = thrown match {
+        case wrapped: CompletionException if wrapped.getCause != null => wrapped.getCause
+        case other => other
+      }
       if (failure != null) DriverLog.manager.warn(s"The manager's message $method was not carried out.", failure)
       if (!id.isMissingNode && !id.isNull) reply(id, result, failure)
     }

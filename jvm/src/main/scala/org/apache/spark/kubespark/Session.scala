@@ -30,6 +30,7 @@ private[spark] final class Session(val settings: Settings, conf: SparkConf) exte
   private val log = DriverLog.backend
   private val journal = new Journal
   private val metrics = new ManagerMetrics(conf)
+  private val steps = new UserSteps(conf, settings)
   private val keeper = new ManagerKeeper(new ManagerBinary(conf), this)
 
   @volatile private var spark: Option[SparkSide] = None
@@ -150,6 +151,7 @@ private[spark] final class Session(val settings: Settings, conf: SparkConf) exte
       val from = journal.reserve(n)
       answer(Json.obj().put("from", from).put("to", from + n - 1))
     case "executors.list" => list()
+    case "pod.build" => steps.build(params)
     case "app.exit" => done(exit(params.path("code").asInt(1), params.path("text").asText()))
     case "command.done" => done(journal.done(params.path("seq").asLong()))
     case "log" => done(DriverLog.write(params.path("logger").asText(), params.path("level").asText(),
