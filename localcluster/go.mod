@@ -7,6 +7,7 @@ godebug default=go1.26
 require (
 	github.com/containerd/console v1.0.5
 	github.com/google/go-cmp v0.7.0
+	github.com/google/go-containerregistry v0.22.1
 	github.com/opencontainers/cgroups v0.1.0
 	github.com/opencontainers/runc v1.5.3
 	github.com/spf13/cobra v1.10.2
@@ -17,6 +18,8 @@ require (
 	k8s.io/kubectl v0.0.0
 	k8s.io/kubernetes v1.37.2
 )
+
+require github.com/klauspost/compress v1.19.2 // indirect
 
 require (
 	cel.dev/expr v0.25.2 // indirect

@@ -40,6 +40,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"up --state-dir /", `"/" cannot be the state folder: name a folder of the cluster's own with --state-dir`},
 		{"logs", "name one component: etcd, kube-apiserver, kube-scheduler, kube-controller-manager, node, supervisor"},
 		{"logs kubelet", "name one component: etcd, kube-apiserver, kube-scheduler, kube-controller-manager, node, supervisor"},
+		{"image load", "kubespark-cluster image load takes one argument, the OCI layout's path: see kubespark-cluster image load --help"},
 		{"image add", "kubespark-cluster image add takes one argument, the image's name: see kubespark-cluster image add --help"},
 	} {
 		args := append([]string{"--state-dir=" + filepath.Join(dir, "s")}, strings.Fields(tc.args)...)

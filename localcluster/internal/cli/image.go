@@ -20,11 +20,12 @@ func (a *App) imageCommand() *cobra.Command {
 		Use:   "image",
 		Short: "Manage the images that pods can name",
 		Long: `The node pulls from no registry. An image is a name for a folder that is laid over the machine's own root file
-system, and for files and folders of the machine that appear in it. Images go when the cluster is taken down.`,
+system, and for files and folders of the machine that appear in it; or it is loaded from an OCI layout and has nothing of the
+machine. Images go when the cluster is taken down.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.imageListCommand(), a.imageAddCommand(), a.imageBuildSparkCommand())
+	c.AddCommand(a.imageListCommand(), a.imageAddCommand(), a.imageLoadCommand(), a.imageBuildSparkCommand())
 	return c
 }
 
@@ -107,6 +108,32 @@ func (a *App) imageAddCommand() *cobra.Command {
 	return c
 }
 
+func (a *App) imageLoadCommand() *cobra.Command {
+	var name string
+	c := &cobra.Command{
+		Use:   "load FILE",
+		Short: "Load an image from an OCI layout",
+		Long: `load takes the image of this machine's architecture out of an OCI layout, a tar file or a folder, as make image and
+skopeo write it. Such an image has its own root file system alone, and can be an image volume.`,
+		Example: `  kubespark-cluster image load bin/kubespark-image.tar --name kubespark:1`,
+		Args:    oneFile,
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := a.images()
+			if err != nil {
+				return err
+			}
+			m, err := image.Load(s, args[0], name)
+			if err != nil {
+				return err
+			}
+			a.say("%s\n", m.Name)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&name, "name", "", "what pods call the image; the name in the layout if not given")
+	return c
+}
+
 func (a *App) imageBuildSparkCommand() *cobra.Command {
 	var o image.SparkOptions
 	var entrypoint, decommission string
@@ -141,7 +168,7 @@ Spark's official images, and this machine's JDK and Python.`,
 		},
 	}
 	c.Flags().StringVar(&o.SparkHome, "spark-home", "", "the Spark distribution (default $SPARK_HOME)")
-	c.Flags().StringVar(&o.Kubespark, "kubespark", "", "folder with kubespark.jar and kubespark-manager (default this program's)")
+	c.Flags().StringVar(&o.Kubespark, "kubespark", "", "folder with kubespark.jar and kubespark-manager, none for an image without them (default this program's)")
 	c.Flags().StringVar(&entrypoint, "entrypoint", "", "the script that becomes /opt/entrypoint.sh (default kubespark's own)")
 	c.Flags().StringVar(&decommission, "decommission", "", "the script that becomes /opt/decom.sh (default kubespark's own)")
 	c.Flags().StringVar(&o.JavaHome, "java-home", "", "the JDK (default $JAVA_HOME, else the one of java on the PATH)")
@@ -155,7 +182,10 @@ func completeSpark(o *image.SparkOptions) error {
 	if o.SparkHome == "" {
 		return usageError{errors.New("name the Spark distribution with --spark-home, or set SPARK_HOME")}
 	}
-	if o.Kubespark == "" {
+	switch o.Kubespark {
+	case "none":
+		o.Kubespark = ""
+	case "":
 		folder, err := beside("")
 		if err != nil {
 			return err
@@ -213,9 +243,13 @@ func absolute(path string) (string, error) {
 }
 
 // oneName refuses anything but one argument, as an error of the command line.
-func oneName(c *cobra.Command, args []string) error {
+func oneName(c *cobra.Command, args []string) error { return one(c, args, "the image's name") }
+
+func oneFile(c *cobra.Command, args []string) error { return one(c, args, "the OCI layout's path") }
+
+func one(c *cobra.Command, args []string, what string) error {
 	if len(args) != 1 {
-		return usageError{fmt.Errorf("%s takes one argument, the image's name: see %s --help", c.CommandPath(), c.CommandPath())}
+		return usageError{fmt.Errorf("%s takes one argument, %s: see %s --help", c.CommandPath(), what, c.CommandPath())}
 	}
 	return nil
 }

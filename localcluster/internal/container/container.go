@@ -40,15 +40,11 @@ func (r *Runtime) Start(s Spec) (_ *Container, err error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
-	points, err := hostMountPoints()
+	binds, err := hostBinds(s.Alone)
 	if err != nil {
 		return nil, err
 	}
-	var binds []Mount
-	for _, p := range systemMounts(points) {
-		binds = append(binds, Mount{Source: p, Destination: p, ReadOnly: true})
-	}
-	root, err := r.makeRoot(s.ID, s.Layer)
+	root, err := r.makeRoot(s.ID, s.Layer, s.Alone)
 	if err != nil {
 		return nil, errors.Join(err, r.removeRoot(s.ID))
 	}
@@ -64,6 +60,22 @@ func (r *Runtime) Start(s Spec) (_ *Container, err error) {
 		return nil, errors.Join(err, c.lc.Destroy(), r.removeRoot(s.ID))
 	}
 	return c, nil
+}
+
+// hostBinds are the host's own file systems with programs in them, unless the container has nothing of the host's root.
+func hostBinds(alone bool) ([]Mount, error) {
+	if alone {
+		return nil, nil
+	}
+	points, err := hostMountPoints()
+	if err != nil {
+		return nil, err
+	}
+	var binds []Mount
+	for _, p := range systemMounts(points) {
+		binds = append(binds, Mount{Source: p, Destination: p, ReadOnly: true})
+	}
+	return binds, nil
 }
 
 func (c *Container) run(s Spec) error {

@@ -26,33 +26,51 @@ var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"
 // upper layer starts with the image's files.
 //
 // The image's folder is copied into the upper layer and is no lower layer of its own, because the kernel refuses two lower layers
-// where one contains the other, and the host's root contains everything.
-func (r *Runtime) makeRoot(id, layer string) (string, error) {
+// where one contains the other, and the host's root contains everything. An image that stands alone is the one lower layer.
+func (r *Runtime) makeRoot(id, layer string, alone bool) (string, error) {
 	base := filepath.Join(r.rootDir(), id)
 	upper, work, merged := filepath.Join(base, "upper"), filepath.Join(base, "work"), filepath.Join(base, "merged")
-	for _, d := range []string{upper, work, merged} {
+	for _, d := range []string{base, work, merged} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return "", err
 		}
 	}
-	if err := os.Chmod(upper, 0o755); err != nil { // the upper folder's mode is the container's / mode
+	lower := layer
+	if !alone {
+		lower = "/"
+	}
+	if err := mirrorFolder(lower, upper); err != nil { // the upper folder is the container's / in owner and mode
 		return "", err
 	}
-	for _, p := range append(append([]string{}, privateFolders...), r.hide...) {
-		if err := hidePath(upper, p); err != nil {
-			return "", fmt.Errorf("hide %s: %w", p, err)
+	if !alone {
+		if err := r.overHost(upper, layer); err != nil {
+			return "", err
 		}
 	}
-	if layer != "" {
-		if err := copyTree(layer, upper); err != nil {
-			return "", fmt.Errorf("image layer %s: %w", layer, err)
-		}
-	}
-	opts := fmt.Sprintf("lowerdir=/,upperdir=%s,workdir=%s", escapeOverlay(upper), escapeOverlay(work))
+	opts := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", escapeOverlay(lower), escapeOverlay(upper), escapeOverlay(work))
 	if err := unix.Mount("overlay", merged, "overlay", 0, opts); err != nil {
 		return "", fmt.Errorf("mount the container's root file system at %s: %w", merged, err)
 	}
 	return merged, nil
+}
+
+// overHost prepares the upper layer over the host's root: private places empty, the image's files in theirs.
+func (r *Runtime) overHost(upper, layer string) error {
+	if err := os.Chmod(upper, 0o755); err != nil { // every user's /
+		return err
+	}
+	for _, p := range append(append([]string{}, privateFolders...), r.hide...) {
+		if err := hidePath(upper, p); err != nil {
+			return fmt.Errorf("hide %s: %w", p, err)
+		}
+	}
+	if layer == "" {
+		return nil
+	}
+	if err := copyTree(layer, upper); err != nil {
+		return fmt.Errorf("image layer %s: %w", layer, err)
+	}
+	return nil
 }
 
 func (r *Runtime) removeRoot(id string) error {

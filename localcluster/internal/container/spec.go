@@ -18,6 +18,8 @@ type Spec struct {
 	Hostname string
 	// Layer is the image's folder; its content is laid over the host's root. Empty: the host's root alone.
 	Layer string
+	// Alone: the image's folder is the whole root file system, and nothing of the host's is under it.
+	Alone bool
 	// Mounts are bound after the root file system is made, in their order.
 	Mounts       []Mount
 	ReadOnlyRoot bool

@@ -7,19 +7,24 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubespark/kubespark/localcluster/internal/provisioner"
 )
 
 // nodeRole names the role that the node has beside what the Node authorizer grants it.
 const nodeRole = "kubespark:node"
 
 // nodeRules grants the node what a kubelet does not need: it resolves service names, so it watches the pods of the
-// whole cluster. What its own pods mount the Node authorizer grants as well, but only a moment after they were bound.
+// whole cluster, and it makes the volumes of claims. What its own pods mount the Node authorizer grants as well, but only a moment after they were bound.
 func nodeRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Verbs: []string{"get", "list", "watch"}, Resources: []string{"pods", "services"}},
 		{APIGroups: []string{""}, Verbs: []string{"get"}, Resources: []string{
 			"configmaps", "secrets", "persistentvolumes", "persistentvolumeclaims"}},
 		{APIGroups: []string{""}, Verbs: []string{"create"}, Resources: []string{"serviceaccounts/token"}},
+		{APIGroups: []string{""}, Verbs: []string{"list", "watch"}, Resources: []string{"persistentvolumeclaims"}},
+		{APIGroups: []string{""}, Verbs: []string{"list", "watch", "create", "delete"}, Resources: []string{"persistentvolumes"}},
+		{APIGroups: []string{"storage.k8s.io"}, Verbs: []string{"list", "watch"}, Resources: []string{"storageclasses"}},
 	}
 }
 
@@ -37,6 +42,12 @@ func (p *Prober) CreateObjects(ctx context.Context) error {
 	}
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create the node's role: %w", err)
+	}
+	for _, class := range provisioner.Classes() {
+		_, err := p.api.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create storage class %s: %w", class.Name, err)
+		}
 	}
 	return nil
 }

@@ -1,5 +1,6 @@
 // Package image keeps the local cluster's images. No registry is involved: an image is a name with a folder that is laid over the
-// host's root file system, and host folders that are bound read-only on top. The node package asks it for the image of a container.
+// host's root file system, and host folders that are bound read-only on top, or it is loaded from an OCI layout and stands alone. The
+// node package asks it for the image of a container or of an image volume.
 package image
 
 import (
@@ -21,6 +22,8 @@ type Manifest struct {
 	Name string `json:"name"`
 	// Layer is the folder whose content is laid over the host's root; empty for none.
 	Layer string `json:"layer,omitempty"`
+	// Alone: the layer is the whole root file system; nothing of the host is under it, as with an image of any other cluster.
+	Alone bool `json:"alone,omitempty"`
 	// Binds are host files and folders that appear read-only in the container.
 	Binds []Bind `json:"binds,omitempty"`
 	// Env are name=value pairs that a pod's own variables override.
@@ -86,6 +89,18 @@ func (s Store) Get(name string) (Manifest, error) {
 		return Manifest{}, fmt.Errorf("image %s: %w", name, err)
 	}
 	return m, nil
+}
+
+// Root is the folder with the whole content of an image that stands alone.
+func (s Store) Root(name string) (string, error) {
+	m, err := s.Get(name)
+	if err != nil {
+		return "", err
+	}
+	if !m.Alone {
+		return "", fmt.Errorf("image %s lies over the host's root file system and has no content of its own to mount: load one from an OCI layout", m.Name)
+	}
+	return m.Layer, nil
 }
 
 func (s Store) unknown(name string) error {
@@ -163,6 +178,9 @@ func (m Manifest) validate() error {
 		if !filepath.IsAbs(b.Source) || !filepath.IsAbs(b.Destination) {
 			return fmt.Errorf("image %s: bind %s to %s: both must be absolute paths", m.Name, b.Source, b.Destination)
 		}
+	}
+	if m.Alone && m.Layer == "" {
+		return fmt.Errorf("image %s: it stands alone and has no layer", m.Name)
 	}
 	if m.Layer != "" && !filepath.IsAbs(m.Layer) {
 		return fmt.Errorf("image %s: layer %s must be an absolute path", m.Name, m.Layer)

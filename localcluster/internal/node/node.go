@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -30,6 +31,7 @@ import (
 
 	"github.com/kubespark/kubespark/localcluster/internal/container"
 	"github.com/kubespark/kubespark/localcluster/internal/image"
+	"github.com/kubespark/kubespark/localcluster/internal/provisioner"
 	"github.com/kubespark/kubespark/localcluster/internal/volume"
 )
 
@@ -87,6 +89,8 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer stopServing()
 	go p.names.run(ctx, p)
+	stopVolumes := p.provisionVolumes(ctx)
+	defer stopVolumes()
 	err = vk.run(ctx)
 	p.shutDown()
 	if cerr := Clean(o.StateDir); cerr != nil {
@@ -132,10 +136,10 @@ func newProvider(ctx context.Context, o *Options) (*provider, informers.SharedIn
 	}
 	p := &provider{
 		opts: *o, client: client, runtime: rt, images: image.Store{Dir: filepath.Join(filepath.Dir(o.StateDir), "images")}, ips: ips,
-		volumes: &volume.Manager{Dir: filepath.Join(o.StateDir, "volumes"), Fetcher: fetcher{client}, Now: time.Now},
-		log:     log.New(os.Stderr, "node: ", log.LstdFlags|log.Lmicroseconds), now: time.Now,
+		log: log.New(os.Stderr, "node: ", log.LstdFlags|log.Lmicroseconds), now: time.Now,
 		starts: make(chan struct{}, startsAtOnce), closing: newGate(), ctx: context.WithoutCancel(ctx), workers: map[string]*worker{},
 	}
+	p.volumes = &volume.Manager{Dir: filepath.Join(o.StateDir, "volumes"), Fetcher: fetcher{client}, Now: time.Now, Image: p.images.Root}
 	names, factory, err := newNames(client, p.podEvent)
 	if err != nil {
 		return nil, nil, err
@@ -149,6 +153,19 @@ func (p *provider) startEvents(name string) (stop func()) {
 	b.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: p.client.CoreV1().Events("")})
 	p.events = events{b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet", Host: name})}
 	return b.Shutdown
+}
+
+// provisionVolumes serves claims until the function it returns is called.
+func (p *provider) provisionVolumes(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	v := provisioner.Provisioner{Client: p.client, Dir: filepath.Join(p.opts.StateDir, "claims"), Events: p.events.r, Log: p.log.Printf}
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := v.Run(ctx); err != nil {
+			p.log.Printf("persistent volumes: %v", err)
+		}
+	})
+	return func() { cancel(); running.Wait() }
 }
 
 // serve starts the kubelet API.

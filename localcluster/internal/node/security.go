@@ -106,10 +106,10 @@ func capName(c corev1.Capability) string {
 	return "CAP_" + strings.TrimPrefix(strings.ToUpper(string(c)), "CAP_")
 }
 
-// passwdOf reads the container's /etc/passwd: the image's, else the host's.
+// passwdOf reads the container's /etc/passwd: the image's, else the host's, which an image that stands alone does not see.
 func passwdOf(img image.Manifest) string {
 	for _, root := range []string{img.Layer, "/"} {
-		if root == "" {
+		if root == "" || root == "/" && img.Alone {
 			continue
 		}
 		if text, err := os.ReadFile(filepath.Join(root, "etc/passwd")); err == nil {

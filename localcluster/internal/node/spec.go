@@ -50,7 +50,7 @@ func (w *worker) containerSpec(ctx context.Context, c *corev1.Container, run int
 		return container.Spec{}, &waitError{reasonConfigError, err}
 	}
 	s := container.Spec{
-		ID: fmt.Sprintf("%s-%s-%d", pod.UID, c.Name, run), Hostname: hostnameOf(pod), Layer: img.Layer, Mounts: mounts,
+		ID: fmt.Sprintf("%s-%s-%d", pod.UID, c.Name, run), Hostname: hostnameOf(pod), Layer: img.Layer, Alone: img.Alone, Mounts: mounts,
 		ReadOnlyRoot: id.readOnlyRoot, Args: commandLine(c, img.Entrypoint, img.Cmd, env), Env: env, Cwd: c.WorkingDir,
 		UID: id.uid, GID: id.gid, Groups: id.groups, Capabilities: id.capabilities, NoNewPrivileges: id.noNewPrivileges,
 	}

@@ -39,7 +39,7 @@ func (m *Manager) files(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) 
 	case v.Projected != nil:
 		return m.projected(ctx, pod, v.Projected)
 	}
-	return nil, time.Time{}, fmt.Errorf("this node does not have volumes of this kind; it has configMap, secret, projected, downwardAPI, emptyDir, hostPath and persistentVolumeClaim")
+	return nil, time.Time{}, fmt.Errorf("this node does not have volumes of this kind; it has configMap, secret, projected, downwardAPI, emptyDir, hostPath, image and persistentVolumeClaim")
 }
 
 func (m *Manager) projected(ctx context.Context, pod *corev1.Pod, p *corev1.ProjectedVolumeSource) (map[string]file, time.Time, error) {

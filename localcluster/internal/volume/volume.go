@@ -1,5 +1,5 @@
 // Package volume makes a pod's volumes on the node: folders with the content of ConfigMaps, Secrets, tokens and pod fields, empty
-// folders, memory, and places of the host. The node package binds them into the pod's containers.
+// folders, memory, claims, images, and places of the host. The node package binds them into the pod's containers.
 package volume
 
 import (
@@ -38,6 +38,8 @@ type Manager struct {
 	Fetcher Fetcher
 	Now     func() time.Time
 	Tokens  Tokens
+	// Image is the folder with the content of an image, for image volumes.
+	Image func(reference string) (string, error)
 }
 
 // PodDir is the folder of a pod's volumes.
@@ -75,6 +77,9 @@ func (m *Manager) setUpOne(ctx context.Context, pod *corev1.Pod, v *corev1.Volum
 			err = ownByGroup(path, *fsGroup(pod))
 		}
 		return Volume{HostPath: path, ReadOnly: v.PersistentVolumeClaim.ReadOnly}, time.Time{}, err
+	case v.Image != nil:
+		path, err := m.Image(v.Image.Reference)
+		return Volume{HostPath: path, ReadOnly: true}, time.Time{}, err
 	}
 	files, renew, err := m.files(ctx, pod, v)
 	if err != nil {

@@ -238,3 +238,12 @@ func TestEmptyDirInMemory(t *testing.T) {
 		t.Errorf("left behind: %v", err)
 	}
 }
+
+func TestImageVolume(t *testing.T) {
+	m, _, _ := newManager(t)
+	m.Image = func(reference string) (string, error) { return "/images/" + reference, nil }
+	got, next, err := m.SetUp(t.Context(), testPod(corev1.Volume{Name: "v", VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: "x:1"}}}))
+	if want := (Volume{HostPath: "/images/x:1", ReadOnly: true}); err != nil || got["v"] != want || !next.IsZero() {
+		t.Errorf("%v, %v, %v", got, next, err)
+	}
+}
