@@ -19,8 +19,9 @@ const CredentialPrefix = "spark.kubernetes.authenticate.submission"
 
 // Client submits and looks after applications on one cluster. It is safe for concurrent use.
 type Client struct {
-	api *kube.Client
-	log *slog.Logger
+	api      *kube.Client
+	log      *slog.Logger
+	progress func(UploadProgress) // may be nil
 }
 
 // ClientOption changes how NewClient makes a Client.

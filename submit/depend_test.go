@@ -38,14 +38,22 @@ func TestResolveURI(t *testing.T) {
 // S033 to S035.
 func TestResolveList(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, map[string]string{"d/a.txt": "", "d/b.txt": "", "d/c.zip": "", "e/1.zip": "", "e/2.zip": ""})
-	f := OSFiles{Dir: dir}
+	write(t, dir, map[string]string{"d/a.txt": "", "d/b.txt": "", "d/c.zip": "", "e/1.zip": "", "e/2.zip": "", "f/a.txt": "", "f/b.txt": "", "f/.a.txt.crc": ""})
+	f := fakeLister{OSFiles{Dir: dir}, map[string][]string{"s3a://b/*.jar": {"s3a://b/1.jar", "s3a://b/2.jar"}, "s3a://b/2*": {"s3a://b/2.jar"}, "gs://b/no*": nil}}
 	tests := []struct{ in, want, warn, err string }{
 		{in: "d/*.txt,d,https://h/z#zz", want: "file:" + dir + "/d/a.txt,file:" + dir + "/d/b.txt,https://h/z#zz", warn: "spark.files: d names no regular file and is left out"},
 		{in: "d/*.zip#x", want: "file:" + dir + "/d/c.zip#x"},
 		{in: "e/*.zip#x", err: "file:" + dir + "/e/*.zip resolves ambiguously to multiple files: file:" + dir + "/e/1.zip,file:" + dir + "/e/2.zip"},
 		{in: "s3a://b/k.jar", want: "s3a://b/k.jar"},
-		{in: "s3a://b/*.jar", err: "spark.files: the pattern s3a://b/*.jar cannot be listed by native submission; name the files"},
+		{in: "s3a://b/*.jar,x", want: "s3a://b/1.jar,s3a://b/2.jar,file:" + dir + "/x"},
+		{in: "s3a://b/2*#two.jar", want: "s3a://b/2.jar#two.jar"},
+		{in: "s3a://b/*.jar#x", err: "s3a://b/*.jar resolves ambiguously to multiple files: s3a://b/1.jar,s3a://b/2.jar"},
+		{in: "gs://b/no*", warn: "spark.files: gs://b/no* names no regular file and is left out"},
+		{in: "s3a://down/*.jar", err: "spark.files: the files of s3a://down/*.jar cannot be listed: no such pattern"},
+		{in: "cosn://b/*.jar", err: "spark.files: the pattern cosn://b/*.jar cannot be listed by native submission; name the files"},
+		{in: "cosn://b/k.jar", want: "cosn://b/k.jar"},
+		{in: "f/[!b].txt", want: "file:" + dir + "/f/a.txt"},
+		{in: "f/*", want: "file:" + dir + "/f/a.txt,file:" + dir + "/f/b.txt"},
 		{in: "none.txt", want: "file:" + dir + "/none.txt"},
 		{in: "no*.txt", warn: "spark.files: no*.txt names no regular file and is left out"},
 		{in: "local:///x/*.jar", want: "local:///x/*.jar"},
@@ -145,8 +153,8 @@ func TestUploadPlan(t *testing.T) {
 			err: "Uploading file " + dir + "/nope failed... It does not exist on this machine (spark.files); use local:// for a file inside the image"},
 		{name: "a missing application file", main: "nope.py",
 			err: "Uploading file " + dir + "/nope.py failed... It does not exist on this machine (the main application file); use local:// for a file inside the image"},
-		{name: "S042", props: withPath("hdfs://nn/p", map[string]string{"spark.files": "f.txt"}),
-			err: "spark.kubernetes.file.upload.path: scheme 'hdfs' is not supported by native submission; set spark.kubespark.submit.fallback=spark-submit to use the JVM"},
+		{name: "S042", props: withPath("cosn://bucket/p", map[string]string{"spark.files": "f.txt"}),
+			err: "spark.kubernetes.file.upload.path: scheme 'cosn' is not supported by native submission; set spark.kubespark.submit.fallback=spark-submit to use the JVM"},
 		{name: "S031", main: "main.R", props: withPath(up, nil),
 			err: "The R program file:" + dir + "/main.R lies on this machine, and Spark does not ship it; use local:// for a file inside the image, or a remote URI"},
 		{name: "S071 the image comes first", props: map[string]string{"spark.kubernetes.container.image": "", "spark.files": "nope"}, err: "Must specify the driver container image"},
@@ -190,9 +198,13 @@ func TestUploadsAreTakenBack(t *testing.T) {
 	dir := env.Files.(OSFiles).Dir
 	write(t, dir, map[string]string{"a.jar": "A", "sub/a.jar": "A2"})
 	p := mustPlan(t, piArgs(map[string]string{"spark.jars": "a.jar,sub/a.jar", "spark.kubernetes.file.upload.path": "file://" + dir + "/up"}), env)
-	j := &creation{c: &Client{log: slogTo(&lines{})}, p: p}
+	var steps []UploadProgress
+	j := &creation{c: &Client{log: slogTo(&lines{}), progress: func(u UploadProgress) { steps = append(steps, u) }}, p: p}
 	if err := j.upload(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if first, last := steps[0], steps[len(steps)-1]; first != (UploadProgress{Files: 2, Bytes: 3}) || last != (UploadProgress{2, 2, 3, 3}) {
+		t.Errorf("progress from %+v to %+v", first, last)
 	}
 	copies, err := filepath.Glob(dir + "/up/*/a.jar")
 	if err != nil || len(copies) != 2 {

@@ -8,15 +8,20 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/kubespark/kubespark/conf"
 )
 
 // Env is everything a plan depends on beside its arguments. The zero value of each field has a use.
 type Env struct {
-	Lookup   func(string) (string, bool) // environment; nil: empty
-	Files    Files                       // nil: no files at all
-	Now      func() time.Time            // nil: time.Now
-	Random   io.Reader                   // nil: crypto/rand
-	UserName string                      // of the process; SPARK_USER and the like win
+	Lookup func(string) (string, bool) // environment; nil: empty
+	Files  Files                       // nil: no files at all
+	// Storage makes what reaches other file systems for a configuration; nil: shared mounts, S3, Google Cloud Storage, Azure
+	// and HDFS, by the spark.hadoop.* properties of their connectors.
+	Storage  func(*conf.Conf) Storage
+	Now      func() time.Time // nil: time.Now
+	Random   io.Reader        // nil: crypto/rand
+	UserName string           // of the process; SPARK_USER and the like win
 }
 
 func (e Env) withDefaults() Env {

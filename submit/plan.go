@@ -44,6 +44,7 @@ type Plan struct {
 	Manager string
 
 	driver   feature.DriverSpec
+	storage  Storage            // where the uploads go
 	template *sparkpod.Template // of executors
 	userName string
 	prefix   string
@@ -91,6 +92,7 @@ type planner struct {
 	conf      *conf.Conf
 	ids       *ids
 	manager   string
+	store     Storage
 }
 
 func (p *planner) plan() (*Plan, error) {
@@ -205,7 +207,7 @@ func (p *planner) objects() (*Plan, error) {
 		return nil, p.ids.err
 	}
 	return &Plan{Submission: sub, Conf: p.conf, APIServer: APIServer(p.master), Uploads: uploads, PreObjects: spec.PreObjects,
-		Objects: spec.Objects, Notices: p.log, Manager: p.manager, driver: spec, template: template, userName: in.UserName, prefix: in.Prefix}, nil
+		Objects: spec.Objects, Notices: p.log, Manager: p.manager, driver: spec, storage: p.storage(), template: template, userName: in.UserName, prefix: in.Prefix}, nil
 }
 
 func (p *planner) finish(spec *feature.DriverSpec) {
@@ -270,7 +272,7 @@ func (p *planner) template(file, container *conf.Entry[string]) (*sparkpod.Templ
 
 // uploads plans the copies of local dependencies and puts the rewritten values into in.
 func (p *planner) uploads(in *feature.DriverInput) ([]Upload, error) {
-	u, err := newUploads(p.conf, p.env, p.ids.uuid, &p.log)
+	u, err := newUploads(p.conf, p.env, p.storage(), p.ids.uuid, &p.log)
 	if err != nil {
 		return nil, err
 	}
@@ -294,6 +296,9 @@ func (p *planner) uploads(in *feature.DriverInput) ([]Upload, error) {
 		}
 	case local:
 		in.Resource = noResource // it is in spark.jars
+	}
+	if len(u.list) > 0 {
+		p.warnProxyUser(u.to)
 	}
 	return u.list, nil
 }

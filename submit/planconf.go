@@ -20,19 +20,19 @@ func (p *planner) buildConf() error {
 	if err := p.checkKeytab(); err != nil {
 		return err
 	}
-	jars, err := resolveList("spark.jars", s.Jars, p.env.Files, &p.log)
+	jars, err := resolveList("spark.jars", s.Jars, p, &p.log)
 	if err != nil {
 		return err
 	}
-	files, err := resolveList("spark.files", s.Files, p.env.Files, &p.log)
+	files, err := resolveList("spark.files", s.Files, p, &p.log)
 	if err != nil {
 		return err
 	}
-	pyFiles, err := resolveList("spark.submit.pyFiles", s.PyFiles, p.env.Files, &p.log)
+	pyFiles, err := resolveList("spark.submit.pyFiles", s.PyFiles, p, &p.log)
 	if err != nil {
 		return err
 	}
-	archives, err := resolveList("spark.archives", s.Archives, p.env.Files, &p.log)
+	archives, err := resolveList("spark.archives", s.Archives, p, &p.log)
 	if err != nil {
 		return err
 	}

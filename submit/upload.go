@@ -1,15 +1,9 @@
 package submit
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/kubespark/kubespark/conf"
 )
@@ -20,7 +14,7 @@ type Upload struct {
 	Item   string // as the property has it
 	Source string // path on this machine
 	Target string // as the driver's properties name it
-	dir    string // the fresh folder, on this machine's file system
+	url    string // the same place for Storage
 }
 
 // uploads plans the copies of a submission.
@@ -29,17 +23,18 @@ type uploads struct {
 	set    bool
 	scheme string
 	env    Env
+	store  Storage
 	uuid   func() (string, error)
 	list   []Upload
 	log    *notices
 }
 
-func newUploads(c *conf.Conf, env Env, uuid func() (string, error), log *notices) (*uploads, error) {
+func newUploads(c *conf.Conf, env Env, store Storage, uuid func() (string, error), log *notices) (*uploads, error) {
 	to, set, err := conf.FileUploadPath.Lookup(c)
 	if err != nil {
 		return nil, err
 	}
-	return &uploads{to: to, set: set, scheme: schemeOf(to), env: env, uuid: uuid, log: log}, nil
+	return &uploads{to: to, set: set, scheme: schemeOf(to), env: env, store: store, uuid: uuid, log: log}, nil
 }
 
 // rewrite returns the new value of a list property: uploaded items first, in their order, then the others. A list without
@@ -76,10 +71,7 @@ func (u *uploads) rewrite(key, list string) (value string, changed bool, err err
 
 // add plans one copy and returns the target's name.
 func (u *uploads) add(key, uri string) (string, error) {
-	what := key
-	if what == "" {
-		what = "the main application file"
-	}
+	what := uploadedAs(key)
 	source := localPath(uri)
 	info, err := u.env.Files.Stat(source)
 	switch {
@@ -89,7 +81,7 @@ func (u *uploads) add(key, uri string) (string, error) {
 		return "", sparkError(fmt.Sprintf("Uploading file %s failed... It is no regular file (%s)", source, what))
 	case !u.set:
 		return "", sparkError(fmt.Sprintf("Please specify spark.kubernetes.file.upload.path property. It is needed for %s of %s; use local:// for a file inside the image", uri, what))
-	case u.scheme != "" && u.scheme != "file":
+	case !u.store.Supported(u.scheme):
 		return "", sparkError(fmt.Sprintf("spark.kubernetes.file.upload.path: scheme '%s' is not supported by native submission; "+
 			"set spark.kubespark.submit.fallback=spark-submit to use the JVM", u.scheme))
 	}
@@ -99,68 +91,18 @@ func (u *uploads) add(key, uri string) (string, error) {
 	}
 	dir := u.to + "/spark-upload-" + id
 	target := dir + "/" + path.Base(source)
-	u.list = append(u.list, Upload{Key: key, Item: uri, Source: source, Target: target, dir: localPath(dir)})
+	url := target
+	if u.scheme == "" || u.scheme == "file" {
+		url = "file:" + u.env.Files.Abs(localPath(dir)) + "/" + path.Base(source)
+	}
+	u.list = append(u.list, Upload{Key: key, Item: uri, Source: source, Target: target, url: url})
 	return target, nil
 }
 
-// copyFile makes an upload to a folder that this machine has mounted.
-func (u Upload) copyFile() (err error) {
-	if err := os.MkdirAll(u.dir, 0o755); err != nil {
-		return u.failed(err)
+// uploadedAs names the property an upload belongs to.
+func uploadedAs(key string) string {
+	if key == "" {
+		return "the main application file"
 	}
-	in, err := os.Open(u.Source)
-	if err != nil {
-		return u.failed(err)
-	}
-	defer func() {
-		if cerr := in.Close(); err == nil && cerr != nil {
-			err = u.failed(cerr)
-		}
-	}()
-	out, err := os.OpenFile(filepath.Join(u.dir, filepath.Base(u.Source)), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
-	if err != nil {
-		return u.failed(err)
-	}
-	if _, err = out.ReadFrom(in); err != nil {
-		_ = out.Close() // the copy's error is the one to report
-		return u.failed(err)
-	}
-	if err := out.Close(); err != nil {
-		return u.failed(err)
-	}
-	return nil
-}
-
-func (u Upload) failed(err error) error {
-	return &Error{Class: classSpark, Err: err,
-		Text: fmt.Sprintf("Uploading file %s failed... Error uploading file %s to %s: %v", u.Source, path.Base(u.Source), u.Target, err)}
-}
-
-// remove takes an upload back; its folder is ours alone.
-func (u Upload) remove() error { return os.RemoveAll(u.dir) }
-
-const parallelUploads = 8
-
-// upload makes all copies of the plan before anything is created. What it has begun is in j.uploaded when it returns.
-func (j *creation) upload(ctx context.Context) error {
-	j.uploaded = j.p.Uploads
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallelUploads)
-	for _, u := range j.p.Uploads {
-		j.c.logLine(slog.LevelInfo, "KubernetesUtils", fmt.Sprintf("Uploading file: %s to dest: %s...", u.Source, u.Target))
-		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return u.copyFile()
-		})
-	}
-	return g.Wait()
-}
-
-// removeUploads takes the copies back after a failure; each failure of its own is a warning.
-func (j *creation) removeUploads(context.Context) {
-	for _, u := range j.uploaded {
-		j.warn("the upload "+u.Target, u.remove())
-	}
+	return key
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kubespark/kubespark/conf"
+	"github.com/kubespark/kubespark/internal/upload"
 )
 
 var uriScheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*):.`)
@@ -91,12 +92,12 @@ func localPath(uri string) string {
 
 // resolveList resolves a comma-separated list of dependencies: URIs, and glob patterns replaced by the files they match.
 // It answers to DependencyUtils.resolveGlobPaths.
-func resolveList(key, list string, files Files, log *notices) (string, error) {
+func resolveList(key, list string, lister lister, log *notices) (string, error) {
 	var out []string
 	for _, item := range conf.SplitList(list) {
-		uri := resolveURI(item, files)
+		uri := resolveURI(item, lister.files())
 		base, fragment, named := strings.Cut(uri, "#")
-		matches, err := expandGlob(key, item, base, files)
+		matches, err := expandGlob(key, item, base, lister)
 		if err != nil {
 			return "", err
 		}
@@ -116,20 +117,38 @@ func resolveList(key, list string, files Files, log *notices) (string, error) {
 	return strings.Join(out, ","), nil
 }
 
-func expandGlob(key, item, base string, files Files) ([]string, error) {
+// lister finds the files of a pattern.
+type lister interface {
+	files() Files
+	lists(scheme string) bool // whether remoteGlob knows it
+	remoteGlob(pattern string) ([]string, error)
+}
+
+func expandGlob(key, item, base string, lister lister) ([]string, error) {
 	scheme := schemeOf(base)
 	switch scheme {
 	case "local", "http", "https", "ftp":
 		return []string{base}, nil
 	case "file", "":
-	default:
-		if strings.ContainsAny(base, "*?[{") {
-			return nil, sparkError(fmt.Sprintf("%s: the pattern %s cannot be listed by native submission; name the files", key, item))
-		}
-		return []string{base}, nil
+		return expandLocal(key, item, base, lister.files())
 	}
+	switch {
+	case !upload.HasPattern(base):
+		return []string{base}, nil
+	case !lister.lists(scheme):
+		return nil, sparkError(fmt.Sprintf("%s: the pattern %s cannot be listed by native submission; name the files", key, item))
+	}
+	found, err := lister.remoteGlob(base)
+	if err != nil {
+		return nil, &Error{Class: classSpark, Err: err, Text: fmt.Sprintf("%s: the files of %s cannot be listed: %v", key, item, err)}
+	}
+	return found, nil
+}
+
+// expandLocal finds the regular files of this machine behind a path or pattern. A plain path that does not exist stays.
+func expandLocal(key, item, base string, files Files) ([]string, error) {
 	path := localPath(base)
-	if !strings.ContainsAny(path, "*?[{") {
+	if !upload.HasPattern(path) {
 		info, err := files.Stat(path)
 		if err == nil && !info.Mode().IsRegular() {
 			return nil, nil
@@ -140,17 +159,23 @@ func expandGlob(key, item, base string, files Files) ([]string, error) {
 		return []string{"file:" + encodePath(path)}, nil
 	}
 	// Hadoop's {a,b} cannot occur: the comma has already split the list.
-	found, err := files.Glob(strings.NewReplacer("{", "", "}", "").Replace(path))
+	found, err := files.Glob(strings.NewReplacer("{", "", "}", "", "[!", "[^").Replace(path))
 	if err != nil {
 		return nil, sparkError(fmt.Sprintf("%s: %s is no file pattern", key, item))
 	}
 	var out []string
 	for _, f := range found {
-		if info, err := files.Stat(f); err == nil && info.Mode().IsRegular() {
+		if info, err := files.Stat(f); err == nil && info.Mode().IsRegular() && !isChecksum(f) {
 			out = append(out, "file:"+encodePath(f))
 		}
 	}
 	return out, nil
+}
+
+// isChecksum says whether a file holds the checksum of another: Hadoop writes them beside, and shows none of them.
+func isChecksum(path string) bool {
+	name := filepath.Base(path)
+	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".crc")
 }
 
 // absoluteList makes each item of a list a URI.

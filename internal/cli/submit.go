@@ -152,14 +152,17 @@ func (c *submitCommand) submit(s *submit.Settings, verbose bool) (int, error) {
 	if err != nil {
 		return exitError, err
 	}
-	client, err := submit.NewClient(cfg, submit.WithLogger(c.log))
+	progress := newUploadProgress(c.Stderr, c.log, c.Now)
+	client, err := submit.NewClient(cfg, submit.WithLogger(c.log), submit.WithUploadProgress(progress.report))
 	if err != nil {
 		return exitError, err
 	}
 	ctx, stop := c.interruptible()
 	defer stop(nil)
 	c.log.Info(plan.Manager, "logger", "SparkSubmit")
-	if err := client.Create(ctx, plan); err != nil {
+	err = client.Create(ctx, plan)
+	progress.close()
+	if err != nil {
 		var sig interrupted
 		if errors.As(context.Cause(ctx), &sig) {
 			say(c.Stderr, "Interrupted: nothing was submitted, and what had been created is removed.")
