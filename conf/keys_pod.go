@@ -165,7 +165,7 @@ var (
 		Doc("Program of the executor container's preStop hook."))
 	PodsAllocator = String("spark.kubernetes.allocation.pods.allocator", Default("direct"), Since("3.3.0"),
 		Doc("How executor pods are made: direct, statefulset, deployment, or a class."))
-	RecoveryMode = Bool("spark.kubernetes.allocation.recoveryMode.enabled", Default(false), Since("4.2.0"),
+	RecoveryMode = Bool("spark.kubernetes.allocation.recoveryMode.enabled", Since("4.2.0"),
 		Doc("Whether executors run one task at a time after one ran out of memory."))
 	ExecutorLogURL = String("spark.ui.custom.executor.log.url", Since("3.0.0"),
 		Doc("Pattern of the links to executor logs."))

@@ -100,10 +100,12 @@ type build struct {
 	driver   *DriverInput   // nil for executors
 	executor *ExecutorInput // nil for the driver
 
-	sp      *sparkpod.SparkPod
-	props   map[string]string // added to spark.properties
-	objects []runtime.Object
-	claims  []*corev1.PersistentVolumeClaim
+	sp         *sparkpod.SparkPod
+	props      map[string]string // added to spark.properties
+	volcano    bool              // the user names the step of Volcano
+	preObjects []runtime.Object  // applied before the pod
+	objects    []runtime.Object
+	claims     []*corev1.PersistentVolumeClaim
 	// userSteps are classes of the user that the caller of BuildExecutor runs.
 	userSteps []string
 	warnings  []string

@@ -84,6 +84,9 @@ func (b *build) run(chain []step) error {
 			return err
 		}
 	}
+	if b.volcano {
+		return volcano(b)
+	}
 	return nil
 }
 
@@ -94,7 +97,7 @@ func (b *build) excludedClasses() ([]string, error) {
 	return b.excluded.Get(b.conf)
 }
 
-// checkUserSteps refuses steps of the user's own, which are JVM classes, and warns of exclusions that exclude nothing.
+// checkUserSteps refuses steps of the user's own, which are JVM classes (Volcano's is known here), and warns of exclusions that exclude nothing.
 func (b *build) checkUserSteps(chain []step, excluded []string) error {
 	users, err := b.roleData.userSteps.Get(b.conf)
 	if err != nil {
@@ -106,7 +109,10 @@ func (b *build) checkUserSteps(chain []step, excluded []string) error {
 			b.warn("%s: there is no step %s; the entry is ignored", b.excluded.Key(), class)
 		}
 	}
-	users = slices.DeleteFunc(slices.Clone(users), func(c string) bool { return slices.Contains(excluded, c) })
+	users = slices.DeleteFunc(slices.Clone(users), func(c string) bool {
+		b.volcano = b.volcano || c == volcanoClass && !slices.Contains(excluded, c)
+		return c == volcanoClass || slices.Contains(excluded, c)
+	})
 	if len(users) == 0 || b.dryRun {
 		return nil
 	}

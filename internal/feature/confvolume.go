@@ -64,23 +64,9 @@ func warnSecrets(b *build, name string) error {
 // PropertiesText writes properties as Spark does into its ConfigMaps, sorted by key. The second line is where
 // java.util.Properties has the date: ours is fixed, so that the same input gives the same bytes.
 func PropertiesText(configMapName string, props map[string]string) string {
-	var s strings.Builder
-	s.WriteString("#Java properties built from Kubernetes config map with name: " + configMapName + "\n")
-	s.WriteString("#written by kubespark\n")
-	for _, k := range sorted(props) {
-		v := props[k]
-		key := strings.ReplaceAll(propertyEscapes.Replace(k), " ", `\ `)
-		value := propertyEscapes.Replace(v)
-		if strings.HasPrefix(value, " ") {
-			value = `\` + value
-		}
-		s.WriteString(key + "=" + value + "\n")
-	}
-	return s.String()
+	return conf.FormatProperties([]string{"Java properties built from Kubernetes config map with name: " + configMapName,
+		"written by kubespark"}, props)
 }
-
-var propertyEscapes = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`, "\f", `\f`,
-	"=", `\=`, ":", `\:`, "#", `\#`, "!", `\!`)
 
 // checkConfigMapSize refuses a ConfigMap that the API would refuse once the driver pod exists.
 func checkConfigMapSize(c *conf.Conf, name string, data map[string]string) error {

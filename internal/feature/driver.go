@@ -100,7 +100,7 @@ func BuildDriver(in DriverInput) (DriverSpec, error) {
 	name := b.sp.Container.Name
 	pod, rest := b.sp.Assemble()
 	return DriverSpec{
-		Pod: pod, Rest: rest, ContainerName: name, Objects: b.objects,
+		Pod: pod, Rest: rest, ContainerName: name, PreObjects: b.preObjects, Objects: b.objects,
 		Properties: b.properties(), Warnings: b.warnings, Infos: b.infos,
 	}, nil
 }
