@@ -40,6 +40,23 @@ func (e *Entry[T]) TypeName() string { return e.typeName }
 // Unit returns the unit of a bare number, or "".
 func (e *Entry[T]) Unit() string { return e.unit }
 
+// Check returns what a value must be, as the error says it, or "".
+func (e *Entry[T]) Check() string { return e.checkDoc }
+
+// Values returns the only texts allowed, or nil.
+func (e *Entry[T]) Values() []string { return slices.Clone(e.values) }
+
+// OldNames returns former names that are still read.
+func (e *Entry[T]) OldNames() []string { return slices.Clone(e.oldNames) }
+
+// FallbackKey returns the key that is read when this one is unset, or "".
+func (e *Entry[T]) FallbackKey() string {
+	if e.fallback == nil {
+		return ""
+	}
+	return e.fallback.key
+}
+
 // IsSecret says that no listing shows the value.
 func (e *Entry[T]) IsSecret() bool { return e.secret }
 

@@ -17,6 +17,14 @@ type Key interface {
 	TypeName() string
 	// Unit is that of a bare number, or "".
 	Unit() string
+	// Check is what a value must be, as the error says it, or "".
+	Check() string
+	// Values are the only texts allowed, or nil.
+	Values() []string
+	// OldNames are former names that are still read.
+	OldNames() []string
+	// FallbackKey is the key that is read when this one is unset, or "".
+	FallbackKey() string
 	// IsSecret says that no listing shows the value.
 	IsSecret() bool
 	// DefaultText is the default as Spark writes it; ok is false without one.
@@ -29,7 +37,7 @@ type Key interface {
 // are missing here.
 func Keys() []Key {
 	var all []Key
-	for _, part := range [][]Key{submitKeys(), podKeys(), executorKeys(), redactKeys()} {
+	for _, part := range [][]Key{submitKeys(), applicationKeys(), podKeys(), executorKeys(), redactKeys()} {
 		all = append(all, part...)
 	}
 	return all

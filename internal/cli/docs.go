@@ -55,14 +55,29 @@ func commandsPage(root *cobra.Command) string {
 
 func propertiesPage() string {
 	var b strings.Builder
-	b.WriteString("# Properties\n\n" + reference.Mark + "\nThe Spark properties that kubespark reads through typed handles, with the defaults of Spark " +
-		conf.DefaultVersion.String() + ".\n\n| property | default | type | since | meaning |\n|---|---|---|---|---|\n")
-	for _, k := range conf.SortedKeys() {
-		def, ok := k.DefaultText(conf.DefaultVersion)
-		if ok {
-			def = "`" + reference.Cell(def) + "`"
+	b.WriteString("# Properties\n\n" + reference.Mark + "\nThe Spark properties that kubespark reads, with the defaults of Spark " +
+		conf.DefaultVersion.String() + ". `kubespark conf explain KEY` shows the same for one key and another version. Parts in brackets are the user's to choose.\n\n" +
+		"| property | default | type | allowed | since | read by | meaning |\n|---|---|---|---|---|---|---|\n")
+	for _, p := range properties(conf.DefaultVersion) {
+		def := ""
+		if text := p.defaultText(); text != "-" {
+			def = "`" + reference.Cell(text) + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.Key(), def, k.TypeName(), k.Since(), reference.Cell(k.Doc()))
+		kind, allowed := p.Type, p.Check
+		if p.Unit != "" && !strings.Contains(kind, p.Unit) {
+			kind += " (" + p.Unit + ")"
+		}
+		if p.Values != nil {
+			allowed = strings.Join(p.Values, ", ")
+		}
+		doc := p.Doc
+		if p.OldNames != nil {
+			doc += " Old name: `" + strings.Join(p.OldNames, "`, `") + "`."
+		}
+		if p.Secret {
+			doc += " Never shown."
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", p.Key, def, kind, reference.Cell(allowed), p.Since, p.ReadBy, reference.Cell(doc))
 	}
 	return b.String()
 }

@@ -33,7 +33,7 @@ create and look after their executors. "kubespark submit" takes the arguments of
 	root.SetHelpCommandGroupID(groupOther)
 	root.SetCompletionCommandGroupID(groupOther)
 	root.AddCommand(submitCobra(p, code), renderCobra(p, code), killCobra(p, code), statusCobra(p, code), installCobra(p), uninstallCobra(p),
-		versionCobra(), docsCobra(root))
+		confCobra(p), versionCobra(), docsCobra(root))
 	return root
 }
 
