@@ -65,10 +65,11 @@ func checkExecutor(driver *build) error {
 			return fmt.Errorf("%s: %w", conf.ExecutorTemplateFile.Key(), err)
 		}
 	}
-	_, err = buildExecutor(ExecutorInput{
+	spec, err := buildExecutor(ExecutorInput{
 		Conf: c, AppID: in.AppID, Namespace: in.Namespace, ExecutorID: "1", PodNamePrefix: prefix, Profile: profile,
 		ConfigMapName: "checked", Template: template, UserName: in.UserName,
 	}, true)
+	driver.infos = append(driver.infos, spec.Infos...)
 	return err
 }
 

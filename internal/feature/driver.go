@@ -95,7 +95,7 @@ func BuildDriver(in DriverInput) (DriverSpec, error) {
 		return DriverSpec{}, err
 	}
 	if in.Template != nil {
-		b.infos = append(b.infos, replacedValues(in.Template.New(), b.sp)...)
+		b.infos = append(b.infos, replacedValues("pod template", in.Template.New(), b.sp)...)
 	}
 	name := b.sp.Container.Name
 	pod, rest := b.sp.Assemble()

@@ -33,6 +33,7 @@ type ExecutorSpec struct {
 	ContainerName string                          // of the Spark container, whose state decides the executor's
 	Claims        []*corev1.PersistentVolumeClaim // to create beside the pod
 	Warnings      []string                        // for the log, as Spark words them
+	Infos         []string                        // for the log, once
 	UserSteps     []string                        // classes of the user that are to run now, in their order
 }
 
@@ -64,8 +65,11 @@ func buildExecutor(in ExecutorInput, dryRun bool) (ExecutorSpec, error) {
 	if err := b.run(executorChain); err != nil {
 		return ExecutorSpec{}, err
 	}
+	if dryRun && in.Template != nil {
+		b.infos = replacedValues("executors' pod template", in.Template.New(), b.sp)
+	}
 	name := b.sp.Container.Name
 	pod, rest := b.sp.Assemble()
-	return ExecutorSpec{Pod: pod, Rest: rest, ContainerName: name, Claims: b.claims, Warnings: b.warnings,
+	return ExecutorSpec{Pod: pod, Rest: rest, ContainerName: name, Claims: b.claims, Warnings: b.warnings, Infos: b.infos,
 		UserSteps: b.userSteps}, nil
 }

@@ -2,6 +2,8 @@ package feature
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -9,11 +11,11 @@ import (
 )
 
 // replacedValues says, one line each, which values of a pod template gave way to Spark's.
-func replacedValues(template, built *sparkpod.SparkPod) []string {
+func replacedValues(whose string, template, built *sparkpod.SparkPod) []string {
 	var lines []string
 	note := func(field, old, new string) {
 		if old != "" && old != new {
-			lines = append(lines, fmt.Sprintf("The pod template's %s %s is replaced by %s.", field, old, new))
+			lines = append(lines, fmt.Sprintf("The %s's %s %s is replaced by %s.", whose, field, old, new))
 		}
 	}
 	t, b := &template.Pod.Spec, &built.Pod.Spec
@@ -25,6 +27,8 @@ func replacedValues(template, built *sparkpod.SparkPod) []string {
 	note("serviceAccount", t.DeprecatedServiceAccount, b.DeprecatedServiceAccount)
 	note("image", template.Container.Image, built.Container.Image)
 	note("imagePullPolicy", string(template.Container.ImagePullPolicy), string(built.Container.ImagePullPolicy))
+	note("terminationGracePeriodSeconds", grace(t.TerminationGracePeriodSeconds), grace(b.TerminationGracePeriodSeconds))
+	note("lifecycle.preStop", preStopOf(template.Container), preStopOf(built.Container))
 	noteAll := func(field string, old, new map[string]string) {
 		for _, k := range sorted(old) {
 			note(field+k, old[k], new[k])
@@ -37,6 +41,21 @@ func replacedValues(template, built *sparkpod.SparkPod) []string {
 	noteAll("resources.requests.", quantities(was.Requests), quantities(is.Requests))
 	noteAll("resources.limits.", quantities(was.Limits), quantities(is.Limits))
 	return lines
+}
+
+// preStopOf returns the program of a container's preStop hook.
+func preStopOf(c *corev1.Container) string {
+	if c.Lifecycle == nil || c.Lifecycle.PreStop == nil || c.Lifecycle.PreStop.Exec == nil {
+		return ""
+	}
+	return strings.Join(c.Lifecycle.PreStop.Exec.Command, " ")
+}
+
+func grace(seconds *int64) string {
+	if seconds == nil {
+		return ""
+	}
+	return strconv.FormatInt(*seconds, 10)
 }
 
 func quantities(list corev1.ResourceList) map[string]string {

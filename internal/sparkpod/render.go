@@ -60,7 +60,7 @@ type wirePod struct {
 }
 
 // Render returns the JSON body to post: the typed pod with rest put in, without status and without the empty resources
-// that a typed container always has. Where both have a value the typed one wins, unless it is the same quantity in other
+// and name that a typed container always has. Where both have a value the typed one wins, unless it is the same quantity in other
 // words.
 func Render(pod *corev1.Pod, rest Rest) ([]byte, error) {
 	body, err := json.Marshal(wirePod{pod.TypeMeta, pod.ObjectMeta, pod.Spec})
@@ -111,7 +111,7 @@ func hasEmptyResources(pod *corev1.Pod) bool {
 	empty := func(cs []corev1.Container) bool {
 		for i := range cs {
 			r := &cs[i].Resources
-			if r.Limits == nil && r.Requests == nil && r.Claims == nil {
+			if r.Limits == nil && r.Requests == nil && r.Claims == nil || cs[i].Name == "" {
 				return true
 			}
 		}
@@ -126,6 +126,9 @@ func dropEmptyResources(tree map[string]any) {
 		cs, _ := spec[list].([]any)
 		for _, c := range cs {
 			if m, ok := c.(map[string]any); ok {
+				if m["name"] == "" { // only when the basic step is excluded
+					delete(m, "name")
+				}
 				if r, ok := m["resources"].(map[string]any); ok && len(r) == 0 {
 					delete(m, "resources")
 				}

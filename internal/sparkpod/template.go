@@ -60,6 +60,10 @@ func LoadTemplate(text []byte, containerName string) (*Template, []string, error
 		return nil, nil, &TemplateError{Reason: fmt.Sprintf("It is not a pod: %v.", err), Err: err}
 	}
 	at, warnings := chooseContainer(pod.Spec.Containers, containerName)
+	if other := betterNamed(pod.Spec.Containers, at); other != "" {
+		warnings = append(warnings, fmt.Sprintf("The pod template has a container called %s, but %q becomes the Spark container; "+
+			"set podTemplateContainerName if that is not meant.", other, pod.Spec.Containers[at].Name))
+	}
 	t := &Template{pod: pod, container: &corev1.Container{}, podRest: rest}
 	if at >= 0 {
 		t.takeOut(at)
@@ -115,6 +119,23 @@ func chooseContainer(containers []corev1.Container, name string) (int, []string)
 			"specified container %s not found on pod template, falling back to taking the first container", name)}
 	}
 	return found, nil
+}
+
+// betterNamed returns the name of a container that is called as a Spark container is without a template, when the chosen
+// one is not.
+func betterNamed(containers []corev1.Container, at int) string {
+	isSpark := func(name string) bool {
+		return name == DefaultContainerName(Driver) || name == DefaultContainerName(Executor)
+	}
+	if at < 0 || isSpark(containers[at].Name) {
+		return ""
+	}
+	for i := range containers {
+		if isSpark(containers[i].Name) {
+			return containers[i].Name
+		}
+	}
+	return ""
 }
 
 // takeOut moves the container at the index, with its part of the rest, out of the pod.

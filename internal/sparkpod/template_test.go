@@ -90,6 +90,8 @@ func TestTemplateContainer(t *testing.T) { // PT3, P136
 			"specified container does-not-exist not found on pod template, falling back to taking the first container"},
 		{"spec: {containers: [{name: a}, {name: x}, {name: x}]}", "x", "a", []string{"x", "x"}, "not found"},
 		{"spec: {hostname: h}", "x", "", nil, ""},
+		{"spec: {containers: [{name: a}, {name: spark-kubernetes-driver}]}", "a", "a", []string{"spark-kubernetes-driver"},
+			`has a container called spark-kubernetes-driver, but "a" becomes the Spark container`},
 		{"spec: {containers: [{name: only}]}", "", "only", nil, ""},
 	} {
 		tpl, warnings := load(t, tc.text, tc.want)
@@ -168,7 +170,7 @@ func TestTemplateIsNotChanged(t *testing.T) {
 func TestEmptyPodRendersWithoutEmptyParts(t *testing.T) { // B3, P004
 	got := rendered(t, New())
 	want := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{},
-		"spec": map[string]any{"containers": []any{map[string]any{"name": ""}}}}
+		"spec": map[string]any{"containers": []any{map[string]any{}}}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
