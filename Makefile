@@ -79,6 +79,14 @@ presubmit: ## the gate: format, vet, lint, generated files, dependency direction
 e2e: build ## the end-to-end tests alone; RUN=regexp picks some
 	@hack/e2e.sh $(if $(RUN),-run '$(RUN)')
 
+.PHONY: test-long
+test-long: ## what is too long for `make test` (as root)
+	@hack/test-long.sh
+
+.PHONY: test-contracts
+test-contracts: build ## Airflow's hook, the kubeflow operator and Spark's own spark-submit run jobs through ours (as root)
+	@hack/contracts.sh
+
 .PHONY: generate
 generate: ## docs/reference from the code
 	@hack/generate.sh
