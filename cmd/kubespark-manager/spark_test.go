@@ -457,6 +457,9 @@ func (s *spark) registered() int {
 	return len(s.known)
 }
 
+// name is an executor id as Spark writes it.
+func (s *spark) name(id int) string { return strconv.Itoa(id) }
+
 func podName(id int) string { return fmt.Sprintf("%s-exec-%d", prefix, id) }
 
 // stop ends the session as Spark does.

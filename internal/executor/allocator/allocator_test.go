@@ -45,6 +45,7 @@ func (h *house) round() Actions {
 		h.next += int64(act.Reserve)
 		more := h.a.Round(h.store, View{Known: func(id int64) bool { return h.known[id] }}, h.now)
 		more.Deny = append(act.Deny, more.Deny...)
+		more.Creates = append(act.Creates, more.Creates...)
 		more.Log = append(act.Log, more.Log...)
 		act = more
 	}
