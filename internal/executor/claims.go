@@ -153,7 +153,9 @@ func (m *Manager) claimsListed(list []corev1.PersistentVolumeClaim, err error) {
 		return
 	}
 	for _, c := range held {
-		m.create(c, false)
+		if !m.allocator.Withdraw(c.ID) {
+			m.create(c, false)
+		}
 	}
 }
 
@@ -173,10 +175,10 @@ func claimOf(c *corev1.PersistentVolumeClaim) claims.Claim {
 }
 
 // takeClaims gives an executor's pod free claims in the place of those it would have made (V5). It may wait some seconds
-// for the claims of a pod that is ending, because they hold shuffle data.
-func (m *Manager) takeClaims(ctx context.Context, id int64, spec *feature.ExecutorSpec) {
+// for the claims of a pod that is ending, because they hold shuffle data. false: the pod is not wanted any more.
+func (m *Manager) takeClaims(ctx context.Context, id int64, spec *feature.ExecutorSpec) bool {
 	if len(spec.Claims) == 0 {
-		return
+		return true
 	}
 	wants := make([]claims.Claim, 0, len(spec.Claims))
 	for _, c := range spec.Claims {
@@ -186,14 +188,18 @@ func (m *Manager) takeClaims(ctx context.Context, id int64, spec *feature.Execut
 	for {
 		now := time.Now()
 		type answer struct {
-			names []string
-			hold  bool
+			names     []string
+			hold      bool
+			withdrawn bool
 		}
-		got := ask(ctx, m, func() answer {
+		got := askIn(ctx, m, id, func() answer {
 			if m.books.table == nil {
 				return answer{}
 			}
 			m.takeClaimFacts()
+			if m.allocator.Withdraw(id) {
+				return answer{withdrawn: true}
+			}
 			names, hold := m.books.table.Prepare(id, wants, now.Before(until), now)
 			for i, name := range names {
 				if c, ok := m.books.table.Mismatch(wants[i], now); ok && name == wants[i].Name {
@@ -201,13 +207,16 @@ func (m *Manager) takeClaims(ctx context.Context, id int64, spec *feature.Execut
 						"wanted %v.", c.Name, c.Modes, wants[i].Modes))
 				}
 			}
-			return answer{names, hold}
+			return answer{names: names, hold: hold}
 		})
+		if got.withdrawn {
+			return false
+		}
 		if !got.hold || ctx.Err() != nil {
 			swapClaims(spec, got.names, func(name string) {
 				m.log("INFO", allocatorLogger, "Reuse PersistentVolumeClaim "+name)
 			})
-			return
+			return true
 		}
 		select {
 		case <-ctx.Done():
@@ -241,6 +250,9 @@ func (m *Manager) releaseRefused(o allocator.Outcome) {
 	}
 }
 
+// claimPatience is for the claims of a pod that is there already. It pends without them, so there is time.
+var claimPatience = kube.Backoff{First: 200 * time.Millisecond, Factor: 2, Max: 10 * time.Second, Tries: 20}
+
 // createClaims makes the claims that the pod mounts (V6). A pod whose claim is refused is deleted again.
 func (m *Manager) createClaims(ctx context.Context, c creation, claims []*corev1.PersistentVolumeClaim, w *snapshot.Wire) allocator.Outcome {
 	owner := c.owner
@@ -259,21 +271,25 @@ func (m *Manager) createClaims(ctx context.Context, c creation, claims []*corev1
 		}
 		m.log("INFO", allocatorLogger, "Trying to create PersistentVolumeClaim "+claim.Name+" with StorageClass "+class)
 		claim.Namespace, claim.OwnerReferences = c.in.Namespace, []metav1.OwnerReference{*owner}
-		err := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error { return m.api.CreateClaim(ctx, claim) })
-		if err != nil && kube.Kind(err) != kube.AlreadyExists {
+		err := kube.Retry(ctx, claimPatience, func(ctx context.Context) error { return m.api.CreateClaim(ctx, claim) })
+		switch kube.Kind(err) {
+		case kube.None, kube.AlreadyExists:
+		case kube.Transient, kube.Unknown, kube.Canceled: // it may be there, and the executor at work
+			m.log("WARN", allocatorLogger, "The claim "+claim.Name+" of executor pod "+w.Metadata.Name+" may be lacking: "+err.Error())
+		default:
 			m.undo(w)
-			o := outcome(fmt.Errorf("the claim %s: %w", claim.Name, err))
-			if o.Kind == allocator.Lost {
-				o.Kind = allocator.Busy // the pod is on its way out: there is nothing to look for
-			}
-			return o
+			return outcome(fmt.Errorf("the claim %s: %w", claim.Name, err))
 		}
 	}
 	return allocator.Outcome{Kind: allocator.Created}
 }
 
-// ensureClaims makes the claims of a pod whose creation an earlier life of the manager began.
+// ensureClaims makes the claims of a pod whose creation was not answered, or was begun by an earlier life of the manager.
+// A pod that is gone needs none.
 func (m *Manager) ensureClaims(p *snapshot.Pod) {
+	if p == nil {
+		return
+	}
 	own := func(name string) bool { return strings.HasPrefix(name, p.Name+"-pvc-") }
 	profile, ok := m.profiles[p.Profile]
 	if p.State != snapshot.Pending || p.Deleting || !ok || !slices.ContainsFunc(p.Claims, own) {

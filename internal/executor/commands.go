@@ -34,9 +34,10 @@ func (m *Manager) SetTargets(seq int64, totals map[int]int, profiles []sparkpod.
 
 // kill is a clean-up that is due at the end of a grace period (B7).
 type kill struct {
-	seq int64
-	ids []int64
-	at  time.Time
+	seq   int64
+	ids   []int64
+	at    time.Time
+	tries int // deletes that were refused
 }
 
 // Kill labels executors that Spark killed and, after the grace period, deletes the pods of those that still run.
@@ -69,7 +70,7 @@ func (m *Manager) runKills(now time.Time) (next time.Time) {
 func (m *Manager) forceDelete(k kill) {
 	var pods []*snapshot.Pod
 	for _, id := range k.ids {
-		if p := m.store.Get(id); p != nil && p.State == snapshot.Running && !p.Deleting {
+		if p := m.store.Get(id); p != nil && !p.State.Final() && !p.Deleting {
 			pods = append(pods, p)
 		}
 	}
@@ -80,14 +81,22 @@ func (m *Manager) forceDelete(k kill) {
 	m.log("INFO", backendLogger, fmt.Sprintf("Forcefully deleting %d pods (out of %d) that are still running after graceful "+
 		"shutdown period.", len(pods), len(k.ids)))
 	left := len(pods)
+	again := kill{seq: k.seq, tries: k.tries + 1}
 	for _, p := range pods {
 		m.deletePod(p.Name, p.UID, func(err error) {
 			if err != nil {
 				m.log("WARN", backendLogger, "The pod "+p.Name+" of a killed executor cannot be deleted: "+err.Error())
+				again.ids = append(again.ids, p.ID)
 			}
-			if left--; left == 0 {
+			if left--; left > 0 {
+				return
+			}
+			if len(again.ids) == 0 {
 				m.driver.CommandDone(k.seq)
+				return
 			}
+			again.at = time.Now().Add(min(time.Minute, time.Second<<min(k.tries, 6)))
+			m.kills = append(m.kills, again)
 		})
 	}
 }

@@ -28,6 +28,7 @@ func (m *Manager) runAllocator(now time.Time) {
 	act := m.allocator.Round(m.store, allocator.View{Known: func(id int64) bool { _, ok := m.known[id]; return ok },
 		Room: m.room(now)}, now)
 	m.nextRound = act.Next
+	m.rounds++
 	for _, l := range act.Log {
 		m.log(l.Level, allocatorLogger, l.Text)
 	}
@@ -40,6 +41,9 @@ func (m *Manager) runAllocator(now time.Time) {
 	}
 	for _, c := range act.Resolve {
 		m.create(c, true)
+	}
+	for _, id := range act.Shown {
+		m.ensureClaims(m.store.Get(id))
 	}
 	for _, id := range act.Forget {
 		m.forget(id)
@@ -134,7 +138,7 @@ type creation struct {
 	owner *metav1.OwnerReference // of claims; nil: the pod itself
 }
 
-// create posts a pod. With look the outcome of an earlier try is unknown, so the pod is read first.
+// create posts a pod. With look it was posted without an answer, and is read.
 func (m *Manager) create(c allocator.Create, look bool) {
 	profile, ok := m.profiles[c.Profile]
 	if !ok {
@@ -162,6 +166,9 @@ func (m *Manager) creation(c allocator.Create, profile sparkpod.Profile) creatio
 func (m *Manager) answered(o allocator.Outcome) {
 	m.releaseRefused(o)
 	m.countRefused(o)
+	if o.Kind == allocator.Lost { // a source may have shown the pod before
+		m.ensureClaims(m.store.Get(o.ID))
+	}
 	lines, fatal := m.allocator.Answer(o, time.Now())
 	for _, l := range lines {
 		m.log(l.Level, allocatorLogger, l.Text)
@@ -202,14 +209,15 @@ func (m *Manager) attempt(ctx context.Context, c creation, look bool) allocator.
 		return m.unbuilt(err)
 	}
 	if look {
-		if o, found := m.lookUp(ctx, c, spec); found {
-			return o
+		o, found := m.lookUp(ctx, c, spec)
+		if !found {
+			o.Kind = allocator.Absent
 		}
-		if c.LookOnly {
-			return allocator.Outcome{Kind: allocator.Absent}
-		}
+		return o
 	}
-	m.takeClaims(ctx, c.ID, &spec)
+	if !m.takeClaims(ctx, c.ID, &spec) {
+		return allocator.Outcome{Kind: allocator.Withdrawn}
+	}
 	body, objects, err := m.finish(ctx, c.in, spec)
 	if err != nil {
 		return m.unbuilt(err)
@@ -251,8 +259,7 @@ func podBody(spec feature.ExecutorSpec, in feature.ExecutorInput) ([]byte, error
 	return spec.Body()
 }
 
-// lookUp reads the pod of that name: ours is adopted, somebody else's means the next id. Not found leaves the caller to
-// post.
+// lookUp reads the pod of that name: ours is adopted, somebody else's means the next id.
 func (m *Manager) lookUp(ctx context.Context, c creation, spec feature.ExecutorSpec) (o allocator.Outcome, found bool) {
 	w, err := m.api.GetPod(ctx, c.name)
 	switch {
@@ -289,7 +296,7 @@ func (c creation) owns(w *snapshot.Wire) bool {
 func (m *Manager) undo(w *snapshot.Wire) {
 	name, uid := w.Metadata.Name, w.Metadata.UID
 	m.effect(func(ctx context.Context) {
-		patient := kube.Backoff{First: time.Second, Factor: 2, Max: time.Minute, Tries: 20, Jitter: 0.2}
+		patient := kube.Backoff{First: time.Second, Factor: 2, Max: time.Minute, Tries: 20, Jitter: 0.2, Rand: m.env.Rand}
 		err := kube.Retry(ctx, patient, func(ctx context.Context) error { return m.api.DeletePod(ctx, name, uid) })
 		if k := kube.Kind(err); err != nil && k != kube.NotFound && k != kube.Conflict {
 			m.log("WARN", allocatorLogger, "The pod "+name+" has no claim and cannot be deleted: "+err.Error())

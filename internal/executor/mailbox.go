@@ -1,20 +1,32 @@
 package executor
 
-import "sync"
+import (
+	"cmp"
+	"slices"
+	"sync"
+)
 
 // mailbox is an unbounded queue of functions for the owner goroutine. Post never blocks, so neither the bridge nor an
 // effect's goroutine ever waits for the owner.
 type mailbox struct {
 	mu    sync.Mutex
-	queue []func()
+	queue []mail
 	wake  chan struct{}
 }
 
 func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }
 
-func (m *mailbox) post(f func()) {
+// mail is one function. Among those that are taken together, the lower order runs first; equal ones as they came.
+type mail struct {
+	order int64
+	run   func()
+}
+
+func (m *mailbox) post(f func()) { m.postIn(0, f) }
+
+func (m *mailbox) postIn(order int64, f func()) {
 	m.mu.Lock()
-	m.queue = append(m.queue, f)
+	m.queue = append(m.queue, mail{order, f})
 	m.mu.Unlock()
 	select {
 	case m.wake <- struct{}{}:
@@ -22,10 +34,11 @@ func (m *mailbox) post(f func()) {
 	}
 }
 
-func (m *mailbox) take() []func() {
+func (m *mailbox) take() []mail {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	q := m.queue
 	m.queue = nil
+	slices.SortStableFunc(q, func(a, b mail) int { return cmp.Compare(a.order, b.order) })
 	return q
 }

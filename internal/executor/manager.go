@@ -64,6 +64,11 @@ type Env struct {
 	Connect func(kube.Options) (*rest.Config, error)
 	// Log writes a line into the driver's log under a logger's name. It must return at once.
 	Log func(level, logger, text string)
+	// Turn is called before the owner goroutine takes its messages and decides; nil: nothing. The simulation holds the
+	// owner there until every other goroutine waits, so that one seed gives one order of messages.
+	Turn func()
+	// Rand gives the random share of pauses, from 0 to below 1; nil: math/rand.
+	Rand func() float64
 }
 
 // Manager is the cluster manager of one application.
@@ -102,6 +107,7 @@ type Manager struct {
 	exited    bool            // the driver was told to end
 	dirty     bool            // the allocator has something to decide
 	nextRound time.Time
+	rounds    int64
 
 	known      map[int64]time.Time
 	registered snapshot.IDSet
@@ -146,6 +152,9 @@ func New(env Env, driver Driver) *Manager {
 // Env returns what the manager was given of its process.
 func (m *Manager) Env() Env { return m.env }
 
+// Rounds is how many rounds the allocator made. Call it when Run has returned.
+func (m *Manager) Rounds() int64 { return m.rounds }
+
 // Run owns the state until ctx ends.
 func (m *Manager) Run(ctx context.Context) {
 	m.ctx = ctx
@@ -156,11 +165,14 @@ func (m *Manager) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-m.mail.wake:
-			m.active = true
-			for _, f := range m.mail.take() {
-				f()
-			}
 		case <-timer.C:
+		}
+		if m.env.Turn != nil {
+			m.env.Turn()
+		}
+		for _, f := range m.mail.take() {
+			m.active = true
+			f.run()
 		}
 		if m.phase == running {
 			timer.Reset(m.step(time.Now()))

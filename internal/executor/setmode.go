@@ -126,7 +126,8 @@ func (m *Manager) Assigned(seq int64, pod string, id int64) {
 		}
 		m.effect(func(ctx context.Context) {
 			var w *snapshot.Wire
-			patient := kube.Backoff{First: 200 * time.Millisecond, Factor: 2, Max: 30 * time.Second, Tries: 50, Jitter: 0.2}
+			patient := kube.Backoff{First: 200 * time.Millisecond, Factor: 2, Max: 30 * time.Second, Tries: 50, Jitter: 0.2,
+				Rand: m.env.Rand}
 			err := kube.Retry(ctx, patient, func(ctx context.Context) (err error) {
 				w, err = m.api.PatchPod(ctx, pod, map[string]string{sparkpod.LabelExecutorID: strconv.FormatInt(id, 10)}, nil)
 				return err

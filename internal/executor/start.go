@@ -116,6 +116,9 @@ func (m *Manager) run(list snapshot.List, version string, profile, target int) {
 	m.lifecycle = lifecycle.New(m.set.lifecycle, resume.Reported, resume.Failures)
 	m.allocator = allocator.New(m.set.allocator, resume.NextID, resume.Denied)
 	m.allocator.SetTargets(totals)
+	if len(resume.Executors) > 0 || len(resume.Reported) > 0 {
+		m.allocator.AnyCreated()
+	}
 	m.facts = m.store.Subscribe()
 	m.makeCtx, m.stopMake = context.WithCancel(m.ctx)
 	m.openClaims(m.claimsEach)

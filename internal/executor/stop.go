@@ -39,9 +39,12 @@ func (m *Manager) Stop(deadline time.Duration, reply func(left int)) {
 }
 
 // ask runs f on the owner goroutine and waits for its answer.
-func ask[T any](ctx context.Context, m *Manager, f func() T) T {
+func ask[T any](ctx context.Context, m *Manager, f func() T) T { return askIn(ctx, m, 0, f) }
+
+// askIn is ask in an order among those who ask at the same time.
+func askIn[T any](ctx context.Context, m *Manager, order int64, f func() T) T {
 	answer := make(chan T, 1)
-	m.post(func() { answer <- f() })
+	m.mail.postIn(order, func() { answer <- f() })
 	select {
 	case v := <-answer:
 		return v

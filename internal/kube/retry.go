@@ -13,6 +13,8 @@ type Backoff struct {
 	Max    time.Duration // of a single pause, and of what a server may ask for
 	Tries  int           // in all, the first one included
 	Jitter float64       // share of a pause that is random: 0 gives the exact pause
+	// Rand gives the random share, from 0 to below 1; nil: math/rand.
+	Rand func() float64
 }
 
 // StockBackoff is what Spark's Kubernetes client does: three more tries after 100, 200 and 400 ms.
@@ -33,7 +35,11 @@ func Retry(ctx context.Context, b Backoff, f func(context.Context) error) error 
 		}
 		wait = min(wait, b.Max)
 		if b.Jitter > 0 {
-			wait -= time.Duration(rand.Float64() * b.Jitter * float64(wait))
+			random := b.Rand
+			if random == nil {
+				random = rand.Float64
+			}
+			wait -= time.Duration(random() * b.Jitter * float64(wait))
 		}
 		select {
 		case <-ctx.Done():

@@ -7,6 +7,10 @@ import (
 	"github.com/kubespark/kubespark/internal/executor/snapshot"
 )
 
+// landsWithin is how long a create without an answer may still take effect. A look after that time that finds no pod gives
+// the id up: the pod may have lived and died unseen, and an id is never used twice.
+const landsWithin = 10 * time.Second
+
 // Allocator holds the books. It belongs to one goroutine.
 type Allocator struct {
 	set     Settings
@@ -62,6 +66,9 @@ func (a *Allocator) SetTargets(totals map[int]int) {
 	maps.Copy(a.targets, totals)
 	clear(a.trimAt)
 }
+
+// AnyCreated tells that an executor pod of the application was created once: no refusal ends it any more.
+func (a *Allocator) AnyCreated() { a.anyCreated = true }
 
 // Touch tells that what Spark knows of an executor has changed.
 func (a *Allocator) Touch(id int64) { a.count.touched = append(a.count.touched, id) }
@@ -129,6 +136,11 @@ func (a *Allocator) Answer(o Outcome, now time.Time) (log []Line, fatal string) 
 		a.resolveBy(earlier(c.next, c.since.Add(a.set.Timeout+time.Millisecond)))
 		return nil, ""
 	case Absent:
+		if lands := c.since.Add(landsWithin); now.Before(lands) {
+			c.next = lands
+			a.resolveBy(lands)
+			return nil, ""
+		}
 		a.forget(o.ID, c)
 		return nil, ""
 	case Skipped:
@@ -143,6 +155,21 @@ func (a *Allocator) Answer(o Outcome, now time.Time) (log []Line, fatal string) 
 		fatal = a.permanent(o)
 	}
 	return log, fatal
+}
+
+// Withdraw takes back a create that waited for something and was not sent, when its profile has more than its target by
+// now. It says whether it did.
+func (a *Allocator) Withdraw(id int64) bool {
+	c := a.creates[id]
+	if c == nil || c.seen || !c.inFlight {
+		return false
+	}
+	if t := tallyOf(a.tallies(), c.profile); t.running+a.notRunning(t) <= a.targets[t.profile] {
+		return false
+	}
+	a.window.inFlight--
+	a.forget(id, c)
+	return true
 }
 
 // permanent ends an application whose pods are refused for the same reason three times before any pod was ever created

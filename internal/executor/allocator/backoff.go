@@ -16,7 +16,8 @@ const (
 	Refused               // 403, 401: an administrator can heal it
 	Permanent             // 400, 404 of the namespace, 422: the pod itself is refused
 	Lost                  // no answer: outcome unknown
-	Absent                // looked for and not there, and not posted again
+	Absent                // a look found no pod
+	Withdrawn             // not sent: Withdraw took it back
 )
 
 // Outcome is the end of one create.

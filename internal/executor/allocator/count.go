@@ -79,7 +79,7 @@ func (a *Allocator) recount(act *Actions, store *snapshot.Store, view View) {
 	for _, id := range a.count.touched {
 		p := store.Get(id)
 		if c := a.creates[id]; c != nil && !c.seen && (p != nil || store.Gone(id)) {
-			a.seen(id, c)
+			a.seen(act, id, c)
 		}
 		to := a.placeOf(act, p, view)
 		from := a.count.places[id]
@@ -106,11 +106,12 @@ func (a *Allocator) recount(act *Actions, store *snapshot.Store, view View) {
 }
 
 // seen closes the books of a create whose pod a source has shown (A1).
-func (a *Allocator) seen(id int64, c *create) {
+func (a *Allocator) seen(act *Actions, id int64, c *create) {
 	c.seen, a.anyCreated = true, true
 	a.count.unresolved[c.profile]--
 	if !c.inFlight {
 		delete(a.creates, id)
+		act.Shown = append(act.Shown, id)
 	}
 }
 

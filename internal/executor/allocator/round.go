@@ -72,9 +72,7 @@ func (a *Allocator) resolve(act *Actions, tallies []*tally, view View, now time.
 		default:
 			c.inFlight = true
 			a.window.inFlight++
-			t := tallyOf(tallies, c.profile)
-			act.Resolve = append(act.Resolve, Create{ID: id, Profile: c.profile,
-				LookOnly: t.running+a.notRunning(t) > a.targets[t.profile]})
+			act.Resolve = append(act.Resolve, Create{ID: id, Profile: c.profile})
 		}
 	}
 	if !a.resolveAt.IsZero() {

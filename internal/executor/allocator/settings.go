@@ -41,9 +41,8 @@ type View struct {
 
 // Create is one pod to post.
 type Create struct {
-	ID       int64
-	Profile  int
-	LookOnly bool // nobody wants the pod any more: read it by name, do not post
+	ID      int64
+	Profile int
 }
 
 // Line is one line for the driver's log.
@@ -54,7 +53,8 @@ type Actions struct {
 	Log     []Line
 	Reserve int             // ask the driver for this many executor ids
 	Creates []Create        // POST now
-	Resolve []Create        // outcome unknown: read by name, then post again under the same name
+	Resolve []Create        // outcome unknown: read by name
+	Shown   []int64         // a source shows the pod of an unknown outcome: what belongs to it may be lacking
 	Forget  []int64         // never seen within the creation timeout: delete by name, whatever is there
 	Deny    []int64         // ask the driver to refuse these, then delete those it had not registered
 	Deletes []*snapshot.Pod // denied: DELETE with UID precondition

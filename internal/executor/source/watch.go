@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -71,7 +72,38 @@ func (w *Watch) once(ctx context.Context) error {
 		w.version = version
 	}
 	timeout := 5*time.Minute + rand.N(5*time.Minute)
-	return w.cluster.WatchPods(ctx, w.version, timeout, silence, w.event)
+	if w.version != "" {
+		return w.cluster.WatchPods(ctx, w.version, timeout, silence, w.event)
+	}
+	return w.fromNow(ctx, timeout)
+}
+
+// fromNow watches without a version. The server tells all pods first, but not which are gone, so a list that begins when
+// the watch is open says that.
+func (w *Watch) fromNow(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var list sync.WaitGroup
+	defer list.Wait()
+	defer cancel()
+	return w.cluster.WatchPods(ctx, "", timeout, silence, func(e api.Event) {
+		if e.Type == api.Opened {
+			list.Go(func() { w.listOnce(ctx) })
+		}
+		w.event(e)
+	})
+}
+
+func (w *Watch) listOnce(ctx context.Context) {
+	for wait := firstBackoff; ; wait = min(2*wait, maxBackoff) {
+		l, _, err := Read(ctx, w.cluster, w.reader, "")
+		if err == nil {
+			w.sink.List(l)
+			return
+		}
+		if !pause(ctx, wait) {
+			return
+		}
+	}
 }
 
 func (w *Watch) event(e api.Event) {
