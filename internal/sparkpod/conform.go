@@ -12,8 +12,8 @@ import (
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
 // conform fits a JSON tree, which it may change, to a type of the API: numbers and booleans where the API has text become
-// text, and empty maps and lists of known fields are dropped. Unknown fields stay as they are.
-func conform(v any, t reflect.Type) any {
+// text (asWritten: in the digits of the template), and empty maps and lists of known fields are dropped. Unknown fields stay as they are.
+func conform(v any, t reflect.Type, asWritten bool) any {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -22,28 +22,28 @@ func conform(v any, t reflect.Type) any {
 	}
 	switch t.Kind() {
 	case reflect.String:
-		return textOf(v)
+		return textOf(v, asWritten)
 	case reflect.Map:
 		if m, ok := v.(map[string]any); ok {
 			for k, e := range m {
-				m[k] = conform(e, t.Elem())
+				m[k] = conform(e, t.Elem(), asWritten)
 			}
 		}
 	case reflect.Slice:
 		if l, ok := v.([]any); ok {
 			for i, e := range l {
-				l[i] = conform(e, t.Elem())
+				l[i] = conform(e, t.Elem(), asWritten)
 			}
 		}
 	case reflect.Struct:
 		if m, ok := v.(map[string]any); ok {
-			conformFields(m, t)
+			conformFields(m, t, asWritten)
 		}
 	}
 	return v
 }
 
-func conformFields(m map[string]any, t reflect.Type) {
+func conformFields(m map[string]any, t reflect.Type, asWritten bool) {
 	for k, e := range m {
 		f, ok := fieldOf(t, k)
 		if !ok {
@@ -54,7 +54,7 @@ func conformFields(m map[string]any, t reflect.Type) {
 			delete(m, k)
 			continue
 		}
-		m[k] = conform(e, f)
+		m[k] = conform(e, f, asWritten)
 	}
 }
 
@@ -86,13 +86,13 @@ func sizeOf(v any) int {
 	return -1
 }
 
-// textOf writes a number or boolean as a JVM does.
-func textOf(v any) any {
+// textOf writes a number or boolean as a JVM does: a fraction out of YAML has been a double.
+func textOf(v any, asWritten bool) any {
 	switch v := v.(type) {
 	case bool:
 		return strconv.FormatBool(v)
 	case json.Number:
-		if strings.ContainsAny(v.String(), ".eE") {
+		if !asWritten && strings.ContainsAny(v.String(), ".eE") {
 			if f, err := v.Float64(); err == nil {
 				return conf.FormatDouble(f)
 			}

@@ -91,7 +91,13 @@ func IsDNSLabel(s string) bool { return len(s) <= MaxLabel && dnsLabel.MatchStri
 func ExecutorPodName(prefix, id string) string { return prefix + "-exec-" + id }
 
 // DriverConfigMapName returns the name of the driver's ConfigMap.
-func DriverConfigMapName(unique string) string { return "spark-drv-" + unique + "-conf-map" }
+func DriverConfigMapName(unique string) string { return configMapName("spark-drv-" + unique) }
 
 // ExecutorConfigMapName returns the name of the executors' ConfigMap.
-func ExecutorConfigMapName(unique string) string { return "spark-exec-" + unique + "-conf-map" }
+func ExecutorConfigMapName(unique string) string { return configMapName("spark-exec-" + unique) }
+
+// configMapName cuts what is too long for a name in front of the common end.
+func configMapName(prefix string) string {
+	const end, limit = "-conf-map", 253
+	return prefix[:min(len(prefix), limit-len(end))] + end
+}

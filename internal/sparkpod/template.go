@@ -1,6 +1,7 @@
 package sparkpod
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -49,7 +50,7 @@ func LoadTemplate(text []byte, containerName string) (*Template, []string, error
 		return nil, nil, &TemplateError{Reason: "It has no spec."}
 	}
 	delete(tree, "status")
-	pod, err := typed(tree)
+	pod, err := typed(tree, bytes.HasPrefix(bytes.TrimSpace(text), []byte{'{'}))
 	if err != nil {
 		return nil, nil, &TemplateError{Reason: fmt.Sprintf("It is not a pod: %v.", err), Err: err}
 	}
@@ -71,9 +72,9 @@ func LoadTemplate(text []byte, containerName string) (*Template, []string, error
 	return t, warnings, nil
 }
 
-// typed fits the tree to the API and reads it as a pod.
-func typed(tree map[string]any) (*corev1.Pod, error) {
-	conform(tree, reflect.TypeFor[corev1.Pod]())
+// typed fits the tree to the API and reads it as a pod. Numbers out of JSON keep their digits where the API has text.
+func typed(tree map[string]any, isJSON bool) (*corev1.Pod, error) {
+	conform(tree, reflect.TypeFor[corev1.Pod](), isJSON)
 	body, err := json.Marshal(tree)
 	if err != nil {
 		return nil, err

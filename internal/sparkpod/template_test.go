@@ -195,3 +195,11 @@ spec:
 		t.Errorf("unknown (-want +got):\n%s", d)
 	}
 }
+
+func TestNumbersOfJSONKeepTheirDigits(t *testing.T) { // B5, as a stock submitter reads a template in JSON
+	tpl, _ := load(t, `{"metadata": {"annotations": {"a": 1.50, "b": 1e3, "c": 7}}, "spec": {}}`, "")
+	got := rendered(t, tpl.New())["metadata"].(map[string]any)["annotations"]
+	if d := cmp.Diff(map[string]any{"a": "1.50", "b": "1e3", "c": "7"}, got); d != "" {
+		t.Errorf("annotations (-want +got):\n%s", d)
+	}
+}
