@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -54,6 +55,15 @@ func TestResidentMemoryE255(t *testing.T) {
 		peak>>10, float64(info.Size())/(1<<20))
 	if peak>>10 > memoryLimitMiB {
 		t.Errorf("resident memory reached %d MiB, the limit is %d", peak>>10, memoryLimitMiB)
+	}
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} { // E234: Ctrl-C reaches the whole group
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Error(err)
+		}
+	}
+	time.Sleep(200 * time.Millisecond)
+	if a := s.call("ping", object{}); a["result"] == nil {
+		t.Errorf("after the signals the manager answers %v", a)
 	}
 	if err := in.Close(); err != nil { // E235: the process ends with its stdin and deletes nothing
 		t.Error(err)

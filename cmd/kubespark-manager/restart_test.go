@@ -197,3 +197,22 @@ func TestOlderListE065(t *testing.T) {
 		want(t, "executors", len(s.ids()), 2)
 	})
 }
+
+// E256: the driver does nothing for a minute while executors die and the target changes; afterwards all is as it should be.
+func TestPausedDriverE256(t *testing.T) { // E256
+	within(t, nil, func(t *testing.T, s *spark) {
+		s.kubelet(time.Second, time.Second)
+		s.launch(5)
+		wait(5 * time.Second)
+		s.pause <- struct{}{}
+		s.server.Finish(ns, podName(2), 52, "Error")
+		wait(time.Minute)
+		want(t, "removals in the pause", len(s.removals()), 0)
+		<-s.pause
+		s.target(7)
+		wait(10 * time.Second)
+		want(t, "removals", len(s.removals()), 1)
+		want(t, "executors", len(s.ids()), 7)
+		want(t, "exits", len(s.exits), 0)
+	})
+}

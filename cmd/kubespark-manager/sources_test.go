@@ -180,7 +180,7 @@ func TestPausedE096E256(t *testing.T) {
 	})
 }
 
-// E149, section 14.4: the pushed view of Spark's executors is compared with its own table every five minutes.
+// Section 14.4: the pushed view of Spark's executors is compared with its own table every five minutes.
 func TestKnownIsChecked(t *testing.T) {
 	within(t, nil, func(t *testing.T, s *spark) {
 		s.kubelet(time.Second, time.Second)

@@ -58,6 +58,7 @@ type spark struct {
 	answers   time.Duration // how long the driver takes for executors.deny and the like
 	registers bool          // pods that begin to run register by themselves
 	lists     int           // of executors.list
+	pause     chan struct{} // full while the driver does nothing, as in a long collection of garbage
 
 	steps func(object) object // answers pod.build
 }
@@ -70,7 +71,8 @@ const (
 
 func newSpark(t testing.TB, conf map[string]string) *spark {
 	s := &spark{t: t, server: kubetest.New(), apiServer: "http://kubetest", waiting: map[int]chan object{}, next: 1, known: map[string]int64{},
-		denied: map[string]bool{}, totals: map[string]int{}, journal: map[int]object{}, registers: true}
+		denied: map[string]bool{}, totals: map[string]int{}, journal: map[int]object{}, registers: true,
+		pause: make(chan struct{}, 1)}
 	s.conf = map[string]string{"spark.app.name": "pi", "spark.app.id": appID, "spark.kubernetes.container.image": "spark:4.2.0",
 		"spark.kubernetes.namespace": ns, "spark.kubernetes.driver.pod.name": "driver", "spark.driver.host": "driver-svc",
 		"spark.driver.port": "7078"}
@@ -332,6 +334,8 @@ func (s *spark) read(in io.Reader) {
 			s.t.Errorf("the manager wrote %q: %v", lines.Text(), err)
 			return
 		}
+		s.pause <- struct{}{}
+		<-s.pause
 		params, _ := m["params"].(object)
 		switch method, _ := m["method"].(string); {
 		case method == "":

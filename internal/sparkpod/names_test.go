@@ -72,7 +72,7 @@ func TestServiceName(t *testing.T) { // N6, P045
 	}
 }
 
-func TestHostname(t *testing.T) { // PE1, P077
+func TestHostname(t *testing.T) { // PE1, P077, E015
 	valid := regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,62}$`)
 	for _, tc := range []struct{ pod, want string }{
 		{"p-exec-1", "p-exec-1"},
