@@ -96,7 +96,9 @@ func (o *operator) application(name string, change func(spec map[string]any)) {
 	spec := map[string]any{
 		"type": "Python", "mode": "cluster", "sparkVersion": defaultSpark, "image": imageOf(defaultSpark), "pythonVersion": "3",
 		"mainApplicationFile": pi, "arguments": []any{"4"}, "restartPolicy": map[string]any{"type": "Never"},
-		"sparkConf": map[string]any{"spark.kubespark.jar": "/opt/kubespark/kubespark.jar"},
+		// Spark 4.2 makes a NetworkPolicy for each driver; the operator's chart does not let it.
+		"sparkConf": map[string]any{"spark.kubespark.jar": "/opt/kubespark/kubespark.jar",
+			"spark.kubernetes.driver.pod.excludedFeatureSteps": "org.apache.spark.deploy.k8s.features.NetworkPolicyFeatureStep"},
 		"driver": map[string]any{"cores": 1, "memory": "512m", "serviceAccount": "spark", "labels": map[string]any{"team": "a"},
 			"template": map[string]any{"metadata": map[string]any{"annotations": map[string]any{"from": "template"}}, "spec": map[string]any{"containers": []any{map[string]any{"name": "spark-kubernetes-driver",
 				"volumeMounts": []any{map[string]any{"name": "apps", "mountPath": "/apps"}}}}, "volumes": volumes}}},
@@ -175,6 +177,15 @@ func TestContractKubeflowOperator(t *testing.T) {
 		t.Errorf("the driver was created by %s", f.Manager)
 	}
 
+	t.Run("a right that is missing", func(t *testing.T) {
+		o.application("forbidden", func(spec map[string]any) { spec["sparkConf"] = map[string]any{} })
+		if s := o.reaches("forbidden", "FAILED"); !strings.Contains(s.ApplicationState.ErrorMessage, `cannot create resource "networkpolicies"`) {
+			t.Errorf("%+v", s)
+		}
+		if pods := o.pods("sparkoperator.k8s.io/app-name=forbidden"); len(pods) > 0 {
+			t.Errorf("%d pods of a submission that failed", len(pods))
+		}
+	})
 	t.Run("a driver that fails", func(t *testing.T) {
 		o.application("bad", func(spec map[string]any) {
 			spec["mainApplicationFile"], spec["arguments"] = "local:///apps/fail.py", []any{"3"}
