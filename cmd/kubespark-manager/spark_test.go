@@ -176,9 +176,11 @@ func (s *spark) open(target int) {
 	s.mu.Unlock()
 	for _, seq := range journal {
 		s.mu.Lock()
-		msg := s.journal[seq]
+		msg := maps.Clone(s.journal[seq])
 		s.mu.Unlock()
-		s.send(msg)
+		if msg != nil { // done by now
+			s.send(msg)
+		}
 	}
 }
 

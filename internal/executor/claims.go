@@ -125,7 +125,11 @@ func (m *Manager) listClaims() {
 	m.books.listing = true
 	ctx, cached := m.makeCtx, m.books.size > claimCached
 	go func() {
-		list, err := m.api.ListClaims(ctx, cached)
+		var list []corev1.PersistentVolumeClaim
+		err := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) (err error) {
+			list, err = m.api.ListClaims(ctx, cached)
+			return err
+		})
 		m.post(func() { m.claimsListed(list, err) })
 	}()
 }
@@ -282,30 +286,4 @@ func (m *Manager) createClaims(ctx context.Context, c creation, claims []*corev1
 		}
 	}
 	return allocator.Outcome{Kind: allocator.Created}
-}
-
-// ensureClaims makes the claims of a pod whose creation was not answered, or was begun by an earlier life of the manager.
-// A pod that is gone needs none.
-func (m *Manager) ensureClaims(p *snapshot.Pod) {
-	if p == nil {
-		return
-	}
-	own := func(name string) bool { return strings.HasPrefix(name, p.Name+"-pvc-") }
-	profile, ok := m.profiles[p.Profile]
-	if p.State != snapshot.Pending || p.Deleting || !ok || !slices.ContainsFunc(p.Claims, own) {
-		return
-	}
-	c := m.creation(allocator.Create{ID: p.ID, Profile: p.Profile}, profile)
-	ctx := m.makeCtx
-	m.creates.Go(func() {
-		spec, err := feature.BuildExecutor(c.in)
-		if err == nil {
-			w := &snapshot.Wire{Metadata: snapshot.WireMeta{Name: p.Name, UID: p.UID}}
-			w.Mount(p.Claims)
-			if o := m.createClaims(ctx, c, spec.Claims, w); o.Kind == allocator.Created {
-				return
-			}
-		}
-		m.log("WARN", allocatorLogger, "The claims of executor pod "+p.Name+" could not be made.")
-	})
 }

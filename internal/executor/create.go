@@ -43,7 +43,7 @@ func (m *Manager) runAllocator(now time.Time) {
 		m.create(c, true)
 	}
 	for _, id := range act.Shown {
-		m.ensureClaims(m.store.Get(id))
+		m.ensureCompanions(m.store.Get(id))
 	}
 	for _, id := range act.Forget {
 		m.forget(id)
@@ -167,7 +167,7 @@ func (m *Manager) answered(o allocator.Outcome) {
 	m.releaseRefused(o)
 	m.countRefused(o)
 	if o.Kind == allocator.Lost { // a source may have shown the pod before
-		m.ensureClaims(m.store.Get(o.ID))
+		m.ensureCompanions(m.store.Get(o.ID))
 	}
 	lines, fatal := m.allocator.Answer(o, time.Now())
 	for _, l := range lines {
@@ -272,7 +272,7 @@ func (m *Manager) lookUp(ctx context.Context, c creation, spec feature.ExecutorS
 	}
 	m.Pod(m.reader.Read(w))
 	m.log("DEBUG", allocatorLogger, "Adopted executor pod "+c.name+", whose creation was not answered.")
-	return m.createClaims(ctx, c, spec.Claims, w), true
+	return m.companions(ctx, c, spec, w), true
 }
 
 // owns says whether a pod is the one that this create meant.

@@ -92,6 +92,7 @@ type Manager struct {
 
 	driverClaims []string // claims that the driver pod mounts
 	claimsEach   int      // claims that one executor needs
+	userSteps    bool     // the user's own steps may want objects beside the pod
 
 	reader    *snapshot.Reader
 	store     *snapshot.Store

@@ -77,7 +77,7 @@ func (m *Manager) check(props map[string]string, profile sparkpod.Profile) (stri
 	for _, w := range spec.Warnings {
 		m.log("WARN", backendLogger, w)
 	}
-	m.claimsEach = len(spec.Claims)
+	m.claimsEach, m.userSteps = len(spec.Claims), len(spec.UserSteps) > 0
 	return spec.ContainerName, nil
 }
 
@@ -161,7 +161,7 @@ func (m *Manager) adopt(list snapshot.List) {
 	m.store.Replace(list)
 	if !fresh {
 		for _, p := range m.store.Pods() {
-			m.ensureClaims(p)
+			m.ensureCompanions(p)
 			if _, known := m.known[p.ID]; known && p.IP != "" {
 				m.hosts[p.IP] = p.ID
 			}
@@ -183,9 +183,13 @@ func (m *Manager) openSources(version string) {
 	m.stopRead = cancel
 	m.watch = source.NewWatch(m.api, m.reader, m, version)
 	if m.set.watch {
+		m.log("DEBUG", source.WatchLogger, "Starting to watch for pods with labels "+sparkpod.LabelAppSelector+"="+m.session.AppID+
+			", "+sparkpod.LabelRole+"=executor.")
 		m.sources.Go(func() { m.watch.Run(ctx) })
 	}
 	if m.set.poll {
+		m.log("DEBUG", source.PollLogger, fmt.Sprintf("Starting to check for executor pod state every %d ms.",
+			m.set.pollInterval.Milliseconds()))
 		needed := func() bool { return m.set.pollAlways || !m.set.watch || !m.watch.Healthy() }
 		poll := source.NewPoll(m.api, m.reader, m, m.set.pollInterval, m.set.pollCached, needed)
 		m.sources.Go(func() { poll.Run(ctx) })
