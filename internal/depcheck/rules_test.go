@@ -13,6 +13,8 @@ var allowed = map[string][]string{
 	"internal/cli": {"conf", "submit", "internal/kube", "internal/reference"},
 	"submit":       {"conf", "internal/feature", "internal/kube", "internal/sparkpod", "internal/upload"},
 
+	"internal/executor/simulation": {"internal/executor", "internal/executor/snapshot", "internal/kube", "internal/sparkpod"},
+
 	"internal/bridge": {"internal/sparkpod"},
 	"internal/executor": {
 		"conf", "internal/feature", "internal/kube", "internal/sparkpod", "internal/executor/api",
