@@ -34,7 +34,7 @@ var (
 		Doc("Grace period of the driver pod's deletion by --kill; unset: the pod's own."))
 	// SparkVersion is the version imitated.
 	SparkVersion = String("spark.kubespark.sparkVersion",
-		Doc("Spark version whose objects are made. Unset: the version of SPARK_HOME, else of the image's tag, else 4.2.0."))
+		Doc("Spark version whose objects are made. Unset: the version of SPARK_HOME, else 4.2.0."))
 	// ShimJar is where the driver's JVM finds kubespark.jar.
 	ShimJar = String("spark.kubespark.jar",
 		Doc("Path of kubespark.jar: inside the driver's image in cluster mode, on this machine in client mode. It is put first on the driver's default class path."))

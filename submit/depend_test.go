@@ -112,13 +112,13 @@ func TestMainClass(t *testing.T) {
 		{feature.R, "x.Y", "x.R", "org.apache.spark.deploy.RRunner", ""},
 	}
 	for _, tt := range tests {
-		if got, err := mainClass(tt.kind, tt.given, tt.resource, f); got != tt.want || errorText(err) != tt.err {
+		if got, err := mainClass(tt.kind, tt.given, tt.resource, Env{Files: f}); got != tt.want || errorText(err) != tt.err {
 			t.Errorf("%+v: %q, %v", tt, got, err)
 		}
 	}
 }
 
-// S031, S036 to S042, C023: what is uploaded where, and what the driver is told.
+// S031, S036 to S042, C029, C030: what is uploaded where, and what the driver is told.
 func TestUploadPlan(t *testing.T) {
 	env := testEnv(t, nil)
 	dir := env.Files.(OSFiles).Dir
@@ -230,7 +230,7 @@ func TestUploadsAreTakenBack(t *testing.T) {
 	}
 }
 
-// S092 to S094.
+// S092 to S094, C028.
 func TestConfFiles(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{"test.txt": "t", "z12.zip": "", "rere.jar": "", "spark.jar": "", "_test": "", "sample.conf": "s", "binary-file.conf": "\xff\xfe",

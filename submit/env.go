@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +19,9 @@ type Env struct {
 	Files  Files                       // nil: no files at all
 	// Storage makes what reaches other file systems for a configuration; nil: shared mounts, S3, Google Cloud Storage, Azure
 	// and HDFS, by the spark.hadoop.* properties of their connectors.
-	Storage  func(*conf.Conf) Storage
+	Storage func(*conf.Conf) Storage
+	// HTTP reads manifests of jars and pod templates with http and https URIs; nil: a client with a time limit.
+	HTTP     *http.Client
 	Now      func() time.Time // nil: time.Now
 	Random   io.Reader        // nil: crypto/rand
 	UserName string           // of the process; SPARK_USER and the like win

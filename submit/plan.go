@@ -110,7 +110,24 @@ func (p *planner) chooseVersion() (err error) {
 	if p.version, err = SparkVersion(p.s.Props, p.env); err != nil {
 		return err
 	}
-	return p.s.CheckCluster(p.version)
+	if tag := tagVersion(p.s.Props); tag != "" && tag != p.version.String() {
+		p.log.warn("SparkSubmit", fmt.Sprintf("The image's tag says Spark %s, and the objects are made as Spark %s makes them: %s=%s changes that.", tag, p.version, conf.SparkVersion.Key(), tag))
+	}
+	if err := p.s.CheckCluster(p.version); err != nil {
+		return err
+	}
+	return p.checkPython()
+}
+
+// checkPython refuses Python 2, as Spark 4.0 does; later versions do not look at the key.
+func (p *planner) checkPython() error {
+	v, set := p.s.Props[conf.PythonVersion.Key()]
+	if !set || v == "3" || p.version.AtLeast(4, 1) || resourceKind(p.s.PrimaryResource) != feature.Python {
+		return nil
+	}
+	return &Error{Class: classArgument, Text: fmt.Sprintf("'%s' in %s is invalid. Python 2 was dropped from Spark 3.1, and only 3 is allowed in this configuration. "+
+		"Note that this configuration was deprecated in Spark 3.1. Please set 'spark.pyspark.python' and 'spark.pyspark.driver.python' configurations or "+
+		"PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON environment variables instead.", v, conf.PythonVersion.Key())}
 }
 
 func (p *planner) resolveMaster() (err error) {
@@ -120,13 +137,21 @@ func (p *planner) resolveMaster() (err error) {
 	return err
 }
 
+// maxArgument is what Linux takes in one argument of a program, its final zero included.
+const maxArgument = 128 << 10
+
 func (p *planner) resolveMain() (err error) {
+	for i, a := range p.s.AppArgs {
+		if len(a) >= maxArgument {
+			return &Error{Class: classArgument, Text: fmt.Sprintf("argument %d of the application has %d bytes, and Linux takes at most %d in one: put it into a file", i+1, len(a), maxArgument-1)}
+		}
+	}
 	r := p.s.PrimaryResource
 	if r != noResource {
 		r = resolveURI(r, p.env.Files)
 	}
 	p.resource, p.kind = r, resourceKind(r)
-	p.mainClass, err = mainClass(p.kind, p.s.MainClass, r, p.env.Files)
+	p.mainClass, err = mainClass(p.kind, p.s.MainClass, r, p.env)
 	return err
 }
 
@@ -148,6 +173,9 @@ func (p *planner) checkKeys() error {
 			p.log.warn("SparkSubmit", fmt.Sprintf("%s is %s: the driver expands it again in its own environment, and may get another value than this submission",
 				e.Key(), text))
 		}
+	}
+	if a := p.conf.Raw(conf.PodsAllocator.Key(), ""); strings.Contains(a, ".") && !strings.HasPrefix(a, "org.apache.spark.") {
+		p.log.warn("SparkSubmit", fmt.Sprintf("%s=%s is a class of your own: Spark's own cluster manager will run in the driver", conf.PodsAllocator.Key(), a))
 	}
 	image, ok, err := conf.DriverContainerImage.Lookup(p.conf)
 	if err != nil {
@@ -243,18 +271,9 @@ func (p *planner) template(file, container *conf.Entry[string]) (*sparkpod.Templ
 	if err != nil || !ok {
 		return nil, "", err
 	}
-	path := uri
-	switch scheme := schemeOf(uri); scheme {
-	case "", "file":
-		path = localPath(uri)
-	case "local":
-		path = localPath(strings.TrimPrefix(uri, "local:"))
-	default:
-		return nil, "", sparkError(fmt.Sprintf("%s: template scheme %s not supported by native submission", file.Key(), scheme))
-	}
-	text, err := p.env.Files.ReadFile(path)
+	text, err := p.templateText(file.Key(), uri)
 	if err != nil {
-		return nil, "", sparkError(fmt.Sprintf("Could not load pod from template file. %s: %s %s", file.Key(), path, missing(err)))
+		return nil, "", err
 	}
 	name, err := container.Get(p.conf)
 	if err != nil {
@@ -268,6 +287,27 @@ func (p *planner) template(file, container *conf.Entry[string]) (*sparkpod.Templ
 		return nil, "", fmt.Errorf("%w (%s=%s)", err, file.Key(), uri)
 	}
 	return t, string(text), nil
+}
+
+func (p *planner) templateText(key, uri string) ([]byte, error) {
+	const refused = "Could not load pod from template file. "
+	path := localPath(strings.TrimPrefix(uri, "local:"))
+	switch scheme := schemeOf(uri); scheme {
+	case "", "file", "local":
+	case "http", "https":
+		text, err := p.env.fetch(uri, maxTemplate)
+		if err != nil {
+			return nil, &Error{Class: classSpark, Text: refused + key + ": " + err.Error(), Err: err}
+		}
+		return text, nil
+	default:
+		return nil, sparkError(fmt.Sprintf("%s: template scheme %s not supported by native submission", key, scheme))
+	}
+	text, err := p.env.Files.ReadFile(path)
+	if err != nil {
+		return nil, sparkError(fmt.Sprintf("%s%s: %s %s", refused, key, path, missing(err)))
+	}
+	return text, nil
 }
 
 // uploads plans the copies of local dependencies and puts the rewritten values into in.

@@ -49,7 +49,8 @@ func TestPlainPlans(t *testing.T) {
 		"python-4.2.0": piArgs(map[string]string{"spark.kubernetes.authenticate.driver.serviceAccountName": "spark"}),
 		"java-4.1.1": {Master: "k8s://10.0.0.1:6443", DeployMode: "cluster", Name: "Spark Pi", MainClass: "org.apache.spark.examples.SparkPi", AppArgs: []string{"1000"},
 			PrimaryResource: "local:///opt/spark/examples/jars/spark-examples.jar",
-			Conf:            map[string]string{"spark.kubernetes.namespace": "spark", "spark.kubernetes.container.image": "apache/spark:4.1.1"}},
+			Conf: map[string]string{"spark.kubernetes.namespace": "spark", "spark.kubernetes.container.image": "apache/spark:4.1.1",
+				"spark.kubespark.sparkVersion": "4.1.1"}},
 		"kubespark-4.3.0": piArgs(map[string]string{"spark.kubespark.sparkVersion": "4.3.0", "spark.kubespark.jar": "/opt/kubespark/kubespark.jar",
 			"spark.driver.defaultExtraClassPath": "/mine.jar"}),
 		"kubespark-image": piArgs(map[string]string{"spark.kubespark.image": "kubespark:0.1.0", "spark.kubernetes.driver.request.cores": "500m"}),
@@ -81,7 +82,7 @@ func properties(t *testing.T, p *Plan) map[string]string {
 	return props
 }
 
-// S010: the application's arguments arrive as they are.
+// S010, C022: the application's arguments arrive as they are.
 func TestArgumentsAreKept(t *testing.T) {
 	a := piArgs(nil)
 	a.AppArgs = []string{"--", "a b", "", "--conf", "日本", `select * from "t"`, "$(X)\r"}

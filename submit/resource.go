@@ -28,7 +28,7 @@ const (
 )
 
 // mainClass is the class that the driver's spark-submit runs.
-func mainClass(kind, given, resource string, files Files) (string, error) {
+func mainClass(kind, given, resource string, env Env) (string, error) {
 	switch {
 	case kind == feature.Python:
 		return pythonRunner, nil
@@ -43,13 +43,19 @@ func mainClass(kind, given, resource string, files Files) (string, error) {
 	if resource == noResource {
 		return "", sparkError("No main class set in JAR; please specify one with --class.")
 	}
-	if !isLocal(resource) {
+	var text []byte
+	var err error
+	switch {
+	case isHTTP(resource):
+		if text, err = env.fetch(resource, maxJar); err != nil {
+			return "", fail(err.Error())
+		}
+	case !isLocal(resource):
 		return "", fail(fmt.Sprintf("No FileSystem for scheme %q", schemeOf(resource)))
-	}
-	path := localPath(resource)
-	text, err := files.ReadFile(path)
-	if err != nil {
-		return "", fail(fmt.Sprintf("File %s %s", resource, missing(err)))
+	default:
+		if text, err = env.Files.ReadFile(localPath(resource)); err != nil {
+			return "", fail(fmt.Sprintf("File %s %s", resource, missing(err)))
+		}
 	}
 	class, err := manifestMainClass(text)
 	if err != nil {

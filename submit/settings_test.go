@@ -196,7 +196,10 @@ func TestSparkVersion(t *testing.T) {
 	check(nil, "4.2.0")
 	check(map[string]string{"spark.kubernetes.container.image": "reg:5000/spark"}, "4.2.0")
 	check(map[string]string{"spark.kubernetes.container.image": "mine:1.2.3"}, "4.2.0")
-	check(image, "4.1.1")
+	check(image, "4.2.0")
+	if v := tagVersion(image); v != "4.1.1" {
+		t.Error(v)
+	}
 	write(t, dir, map[string]string{"home/jars/spark-core_2.13-4.3.0.jar": ""})
 	check(image, "4.3.0")
 	write(t, dir, map[string]string{"home/RELEASE": "Spark 4.2.1 built for Hadoop 3.4.2\n"})

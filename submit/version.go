@@ -14,16 +14,12 @@ var (
 	coreJar     = regexp.MustCompile(`^spark-core_[0-9.]+-([0-9]+\.[0-9]+\.[0-9]+[^/]*)\.jar$`)
 )
 
-// SparkVersion chooses the Spark version whose objects are made: the key, else SPARK_HOME's, else the image tag's, else
-// the default.
+// SparkVersion chooses the Spark version whose objects are made: the key, else SPARK_HOME's, else the default.
 func SparkVersion(props map[string]string, env Env) (conf.Version, error) {
 	env = env.withDefaults()
 	text := props[conf.SparkVersion.Key()]
 	if text == "" {
 		text = homeVersion(env)
-	}
-	if text == "" {
-		text = tagVersion(props)
 	}
 	if text == "" {
 		return conf.DefaultVersion, nil
@@ -61,6 +57,8 @@ func homeVersion(env Env) string {
 	return ""
 }
 
+// tagVersion is the Spark version that the image's tag begins with, if it looks like one. It decides nothing: many tags are
+// versions of the application.
 func tagVersion(props map[string]string) string {
 	for _, k := range []string{conf.DriverContainerImage.Key(), conf.ContainerImage.Key()} {
 		image, ok := props[k]

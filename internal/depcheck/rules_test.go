@@ -6,6 +6,7 @@ const module = "github.com/kubespark/kubespark/"
 // allowed says which packages of the module each package may import directly. Everything may import internal/version.
 var allowed = map[string][]string{
 	"cmd/kubespark":         {"internal/cli"},
+	"examples/submit-many":  {"conf", "submit"},
 	"hack/scenarios":        {},
 	"cmd/kubespark-manager": {"internal/bridge", "internal/executor"},
 	"cmd/kubespark-install": {},
