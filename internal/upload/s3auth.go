@@ -49,7 +49,11 @@ func (c s3Conf) awsConfig(ctx context.Context, client *http.Client) (aws.Config,
 			return cfg, err
 		}
 	}
-	cfg.Credentials = explained{provider}
+	if _, anonymous := provider.(aws.AnonymousCredentials); anonymous { // the SDK looks for this very type
+		cfg.Credentials = provider
+	} else {
+		cfg.Credentials = explained{provider}
+	}
 	return cfg, nil
 }
 
