@@ -36,10 +36,13 @@ generated() {
 
 tidy() {
 	local m
-	for m in . localcluster hack/image hack/tools; do
+	for m in . localcluster hack/image hack/tools internal/upload/servertest; do
 		(cd "$m" && go mod tidy -diff) || die "$m/go.mod is not tidy: run go mod tidy there"
 	done
 }
+
+# Executors' scenarios are not complete yet: make scenarios shows theirs.
+scenarios() { go run ./hack/scenarios -letters PSC -quiet; }
 
 unit() { go test -race ./...; }
 
@@ -54,6 +57,7 @@ part "vet" vet
 part "lint" lint
 part "generated files" generated
 part "go.mod tidy" tidy
+part "scenarios" scenarios
 part "unit tests (race)" unit
 part "nested modules: unit tests" nested_unit
 parts_table
