@@ -261,6 +261,7 @@ func TestRestartInPlaceE204(t *testing.T) {
 		wait(time.Second)
 		want(t, "removals", len(s.removals()), 1)
 		want(t, "removed", s.removals()[0]["id"], any("4"))
+		want(t, "text", s.removals()[0]["text"], any("The executor with id 4 ended; its container was started again as executor "+id+"."))
 		want(t, "pod of the new id", s.podOf(id), pod)
 		wait(2 * time.Minute) // E206: nothing is declared missing later
 		want(t, "removals later", len(s.removals()), 1)

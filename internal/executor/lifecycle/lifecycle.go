@@ -180,7 +180,7 @@ func (m *Manager) removeDeleted(d *Decision, p *snapshot.Pod, v View, now time.T
 	if p.Exit != nil {
 		code = p.Exit.Code
 	}
-	d.Removals = append(d.Removals, Removal{ID: p.ID, Code: code, Text: deletedText(p.ID), At: now})
+	d.Removals = append(d.Removals, Removal{ID: p.ID, Code: code, Text: deletedText(p), At: now})
 	d.Ended = append(d.Ended, Ended{Pod: p, State: snapshot.Deleted, Registered: v.Registered(p.ID)})
 	level := "WARN"
 	if v.Ours(p.ID) {

@@ -35,8 +35,11 @@ func meaning(code int) string {
 	return "(unexpected)"
 }
 
-func deletedText(id int64) string {
-	return fmt.Sprintf("The executor with id %d was deleted by a user or the framework.", id)
+func deletedText(p *snapshot.Pod) string {
+	if p.Next > 0 {
+		return fmt.Sprintf("The executor with id %d ended; its container was started again as executor %d.", p.ID, p.Next)
+	}
+	return fmt.Sprintf("The executor with id %d was deleted by a user or the framework.", p.ID)
 }
 
 // exitText is the text that Spark shows for a failed or finished executor, exactly as its users' log searches know it
@@ -107,7 +110,9 @@ func Summary(p *snapshot.Pod, state snapshot.State) string {
 	if e == nil {
 		e = &snapshot.Exit{Code: snapshot.NoCode}
 	}
-	if state == snapshot.Deleted {
+	if state == snapshot.Deleted && p.Next > 0 {
+		fmt.Fprintf(&b, "its container was started again as executor %d", p.Next)
+	} else if state == snapshot.Deleted {
 		b.WriteString("its pod was deleted")
 	} else {
 		b.WriteString("its pod " + strings.ToLower(state.String()))

@@ -35,6 +35,7 @@ func (s State) Final() bool { return s == Succeeded || s == Failed || s == Delet
 // Pod is the record of one executor pod. It is immutable once it is in the store.
 type Pod struct {
 	ID         int64  // executor id
+	Next       int64  // the id that the pod's executor was given after this one; 0: none
 	Name       string // of the pod
 	UID        string
 	Version    uint64 // resourceVersion

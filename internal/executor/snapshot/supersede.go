@@ -7,6 +7,8 @@ func (s *Store) Supersede(name string, id int64) bool {
 	if old == nil || old.ID == id {
 		return false
 	}
-	s.drop(old, false)
+	last := *old
+	last.Next = id
+	s.drop(&last, false)
 	return true
 }
