@@ -36,7 +36,8 @@ func TestClientMode(t *testing.T) {
 	}
 }
 
-// The jar is added beside a user's own class path, wherever that comes from: ours is first and the user's is kept.
+// The jar is added beside a user's own class path, wherever that comes from: ours stands before
+// Spark's own jars and the user's is kept.
 func TestClientModeBesideAUsersClassPath(t *testing.T) {
 	const users = "/nowhere/user.jar"
 	for _, from := range []struct {
@@ -62,9 +63,9 @@ func TestClientModeBesideAUsersClassPath(t *testing.T) {
 			createdBy(t, pods(), "kubespark")
 			_, path, _ := strings.Cut(j.output.String(), "class path: ")
 			path, _, _ = strings.Cut(path, "\n")
-			first, _, _ := strings.Cut(path, ":")
-			if filepath.Base(first) != "kubespark.jar" || !strings.Contains(path, users) {
-				t.Errorf("the driver's class path is %s", path)
+			ours, sparks := strings.Index(path, "/kubespark.jar"), strings.Index(path, "/jars/")
+			if ours < 0 || sparks < 0 || ours > sparks || !strings.Contains(path, users) {
+				t.Errorf("ours is not before Spark's own jars, or the user's is lost, in the driver's class path %s", path)
 			}
 		})
 	}
