@@ -99,6 +99,10 @@ generate: ## docs/reference from the code
 scenarios: ## each scenario of docs/scenarios.tsv with its tests; fails on one without (LETTERS=PSEC picks kinds)
 	@$(GO) run ./hack/scenarios $(if $(LETTERS),-letters $(LETTERS))
 
+.PHONY: record
+record: ## what stock Spark sends for the cases of internal/fidelity (a JDK 17; minutes)
+	@hack/record.sh
+
 .PHONY: clean
 clean: ## removes bin/; the downloads stay in the cache folder, see README
 	rm -rf bin

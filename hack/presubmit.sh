@@ -30,7 +30,7 @@ lint() {
 
 generated() {
 	hack/generate.sh
-	git diff --exit-code -- docs/reference || die "generated files differ: commit what hack/generate.sh wrote"
+	git diff --exit-code -- docs/reference docs/fidelity.md || die "generated files differ: commit what hack/generate.sh wrote"
 	[ -z "$(git status --porcelain -- docs/reference)" ] || die "generated files are not committed: $(git status --porcelain -- docs/reference)"
 }
 

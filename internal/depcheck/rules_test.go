@@ -7,6 +7,8 @@ const module = "github.com/kubespark/kubespark/"
 var allowed = map[string][]string{
 	"cmd/kubespark":         {"internal/cli"},
 	"examples/submit-many":  {"conf", "submit"},
+	"hack/fidelity":         {"internal/fidelity"},
+	"internal/fidelity":     {"conf", "internal/cli", "internal/executor/sets", "internal/feature", "internal/kube", "internal/sparkpod", "submit"},
 	"hack/scenarios":        {},
 	"cmd/kubespark-manager": {"internal/bridge", "internal/executor"},
 	"cmd/kubespark-install": {},

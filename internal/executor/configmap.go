@@ -13,9 +13,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/kubespark/kubespark/internal/feature"
 	"github.com/kubespark/kubespark/internal/kube"
 	"github.com/kubespark/kubespark/internal/sparkpod"
@@ -87,17 +84,7 @@ func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m
 // taken when it is this application's.
 func (m *Manager) createConfigMap(ctx context.Context) error {
 	name, ns := m.session.ConfigMapName, m.session.Namespace
-	data := maps.Clone(m.files)
-	data[propertiesName] = feature.PropertiesText(name, map[string]string{"spark.kubernetes.namespace": ns})
-	data["spark.kubernetes.namespace"] = ns
-	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns, Labels: map[string]string{
-			sparkpod.LabelAppSelector: m.session.AppID, sparkpod.LabelRole: string(sparkpod.Executor)}},
-		Data: data, Immutable: new(true),
-	}
-	if m.owner != nil {
-		cm.OwnerReferences = []metav1.OwnerReference{*m.owner}
-	}
+	cm := feature.ExecutorConfigMap(name, ns, m.session.AppID, m.files, m.owner)
 	err := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error { return m.api.CreateConfigMap(ctx, cm) })
 	if kube.Kind(err) == kube.AlreadyExists {
 		return m.adoptConfigMap(ctx, name)

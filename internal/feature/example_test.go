@@ -102,11 +102,11 @@ func exampleDriver(t *testing.T, version string) DriverSpec {
 // exampleExecutor is built from the driver's properties with what Spark's start-up adds to them.
 func exampleExecutor(t *testing.T, version string, driver DriverSpec) ExecutorSpec {
 	t.Helper()
-	text, err := os.ReadFile("testdata/recorded/executor-plain-" + version + ".json")
+	text, err := os.ReadFile("../fidelity/testdata/recorded/" + version + "/executor-plain.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r recording
+	var r struct{ Conf kv }
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -259,3 +263,37 @@ func text(v any) string {
 	}
 	return fmt.Sprint(v)
 }
+
+func decode(t *testing.T, text []byte) map[string]any {
+	t.Helper()
+	var tree map[string]any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// memFiles is a submitter's files in memory.
+type memFiles map[string]string
+
+func (m memFiles) ReadFile(path string) ([]byte, error) {
+	if text, ok := m[path]; ok {
+		return []byte(text), nil
+	}
+	return nil, os.ErrNotExist
+}
+
+func (m memFiles) Abs(path string) string { return path }
+
+func (m memFiles) Regular(dir string) ([]string, error) {
+	var out []string
+	for p := range m {
+		if filepath.Dir(p) == dir {
+			out = append(out, filepath.Base(p))
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+var uuidPath = regexp.MustCompile(`spark-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
