@@ -49,6 +49,7 @@ unit() { go test -race ./...; }
 nested_unit() {
 	(cd localcluster && go test $(nested_packages))
 	(cd hack/image && go test ./...)
+	(cd internal/upload/servertest && go test ./...) # S3; the other servers are in test-long
 }
 
 part "format" format

@@ -47,7 +47,7 @@ func azureOf(at Location) (azureAccount, error) {
 // it does in Hadoop.
 func (a azureAccount) url(h *hadoopConf, scheme string) string {
 	proto := "https"
-	if secure := strings.HasSuffix(scheme, "s"); !secure && !h.getBool(scheme == "abfs", "fs.azure.always.use.https") {
+	if secure := scheme == "abfss" || scheme == "wasbs"; !secure && !h.getBool(scheme == "abfs", "fs.azure.always.use.https") {
 		proto = "http"
 	}
 	if e := h.get("fs.azure.abfs.endpoint"); e != "" {

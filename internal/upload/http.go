@@ -35,7 +35,8 @@ func httpClient() *http.Client {
 // RoundTrip sends a request.
 func (t countingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	wrote, ok := req.Context().Value(wroteKey{}).(func(int64))
-	if !ok || req.Body == nil || req.Method == http.MethodPost && req.ContentLength < 1<<16 {
+	list := req.URL.Query().Get("comp") == "blocklist" // Azure's end of an upload: no content
+	if !ok || req.Body == nil || req.Method != http.MethodPut || list {
 		return t.base.RoundTrip(req)
 	}
 	body := &countingBody{ReadCloser: req.Body, wrote: wrote}

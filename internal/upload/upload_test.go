@@ -163,6 +163,12 @@ func TestAzureURL(t *testing.T) {
 			t.Errorf("%s: %s", scheme, got)
 		}
 	}
+	plainHTTP := conf(map[string]string{"fs.azure.always.use.https": "false", "fs.azure.abfs.endpoint": "127.0.0.1:1"})
+	for scheme, want := range map[string]string{"abfs": "http://127.0.0.1:1/acc/c", "abfss": "https://127.0.0.1:1/acc/c"} {
+		if got := a.url(plainHTTP, scheme); got != want {
+			t.Errorf("%s: %s", scheme, got)
+		}
+	}
 	authority, tenant, err := azureEndpoint("https://login.microsoftonline.com/t-1/oauth2/token")
 	if err != nil || authority != azurePublicURL || tenant != "t-1" {
 		t.Error(authority, tenant, err)

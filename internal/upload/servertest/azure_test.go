@@ -51,7 +51,7 @@ func TestAzure(t *testing.T) {
 			return io.ReadAll(r.Body)
 		}}
 	s.exercise(t)
-	s.refuses(t, "abfs://none"+host+"/x/y", "Azure refused it (none"+host+"): 404 The specified container does not exist. (ContainerNotFound)")
+	s.refuses(t, "abfs://none"+host+"/x/y", "Azure refused it (none"+host+"): 404 The specified container does not exist (ContainerNotFound)")
 	s.props["fs.azure.account.key."+azuriteAccount+".dfs.core.windows.net"] = "c2VjcmV0"
-	s.refuses(t, "abfs://jobs"+host+"/x/y", "Azure refused it (jobs"+host+"): 403 Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature. (AuthorizationFailure)")
+	s.refuses(t, "abfs://jobs"+host+"/x/y", "Azure refused it (jobs"+host+"): 403 Server failed to authenticate the request. Make sure the value of the Authorization header is formed correctly including the signature (AuthorizationFailure)")
 }

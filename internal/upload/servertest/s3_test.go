@@ -80,7 +80,7 @@ func TestS3Credentials(t *testing.T) {
 			s.put(t, s.stores(t), "s3a://jobs/auth/x", 3)
 			got := *signed
 			if want := "AWS4-HMAC-SHA256 Credential=" + tt.key + "/"; tt.key != "" && !strings.HasPrefix(got[0], want) || tt.key == "" && got[0] != "" ||
-				!strings.Contains(got[0], "/"+tt.area) || got[1] != tt.want {
+				tt.key != "" && !strings.Contains(got[0], "/"+tt.area+"/s3/") || got[1] != tt.want {
 				t.Errorf("signed %q", got)
 			}
 		})
