@@ -52,18 +52,31 @@ func (m *Manager) Kill(seq int64, ids []int64, grace time.Duration, issued time.
 	})
 }
 
+// killLook is how often a due kill is looked at again while the outcome of its pod's creation is unknown.
+const killLook = time.Second
+
 // runKills deletes what outlived its grace period and returns when the next one ends.
 func (m *Manager) runKills(now time.Time) (next time.Time) {
+	var due []kill
 	m.kills = slices.DeleteFunc(m.kills, func(k kill) bool {
-		if k.at.After(now) {
-			if next.IsZero() || k.at.Before(next) {
-				next = k.at
-			}
-			return false
+		if !k.at.After(now) {
+			due = append(due, k)
 		}
-		m.forceDelete(k)
-		return true
+		return !k.at.After(now)
 	})
+	for _, k := range due {
+		if slices.ContainsFunc(k.ids, m.allocator.Unresolved) { // it registered, so its pod is there and will show
+			k.at = now.Add(killLook)
+			m.kills = append(m.kills, k)
+		} else {
+			m.forceDelete(k)
+		}
+	}
+	for _, k := range m.kills {
+		if next.IsZero() || k.at.Before(next) {
+			next = k.at
+		}
+	}
 	return next
 }
 
