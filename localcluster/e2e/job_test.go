@@ -276,7 +276,7 @@ func (j *job) signal(name string) {
 // waitForSignal waits for a file that the application makes.
 func (j *job) waitForSignal(name string) {
 	j.t.Helper()
-	eventually(j.t, 2*time.Minute, "the application says "+name, func() (bool, string) {
+	eventually(j.t, 4*time.Minute, "the application says "+name, func() (bool, string) {
 		if j.cmd.ProcessState != nil {
 			j.t.Fatalf("the application ended before it said %s", name)
 		}
