@@ -116,7 +116,7 @@ func (m *Manager) run(list snapshot.List, version string, profile, target int) {
 	m.lifecycle = lifecycle.New(m.set.lifecycle, resume.Reported, resume.Failures)
 	m.allocator = allocator.New(m.set.allocator, resume.NextID, resume.Denied)
 	m.allocator.SetTargets(totals)
-	if len(resume.Executors) > 0 || len(resume.Reported) > 0 {
+	if resume.NextID > 1 { // what an earlier life had created has no other witness
 		m.allocator.AnyCreated()
 	}
 	m.facts = m.store.Subscribe()
@@ -267,8 +267,9 @@ func (m *Manager) awaitDriver() {
 						"same.", name, m.set.readinessTimeout))
 				}
 			}
+			opens := said // a copy: the owner goroutine reads it while this one goes on
 			m.post(func() {
-				m.gate, m.ready, m.dirty = (m.gate || said) && !m.exited, ready, true
+				m.gate, m.ready, m.dirty = (m.gate || opens) && !m.exited, ready, true
 			})
 			if ready {
 				return
