@@ -29,6 +29,8 @@ var regressions = []struct {
 	{21, exitTwice + ", when a restart forgets what was reported"},
 	{23, tooMany + ", when a look that finds no pod posts again"},
 	{46, exitInvented + ", when an old list drops newer pods"},
+	{200019, denialLeft + ", when the list beside a watch without version is lost"},
+	{200505, endedForNone + ", when all executors of before the restart are gone"},
 	{102269, targetMissed + ", when an executor is killed before the outcome of its creation is known"},
 	{75, endedForNone + ", when a restart forgets that pods were created"},
 }

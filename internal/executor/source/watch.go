@@ -30,6 +30,8 @@ type Watch struct {
 	reader  *snapshot.Reader
 	sink    Sink
 	healthy atomic.Bool
+	// unproven: pods may be gone that no event will tell of.
+	unproven atomic.Bool
 
 	version string // of the last event, where the next watch begins; empty: list first
 	expired int    // 410 answers in a row
@@ -70,22 +72,26 @@ func (w *Watch) once(ctx context.Context) error {
 		}
 		w.sink.List(l)
 		w.version = version
+		w.unproven.Store(false)
 	}
 	timeout := 5*time.Minute + rand.N(5*time.Minute)
-	if w.version != "" {
+	if w.version == "" {
+		w.unproven.Store(true)
+	}
+	if !w.unproven.Load() {
 		return w.cluster.WatchPods(ctx, w.version, timeout, silence, w.event)
 	}
-	return w.fromNow(ctx, timeout)
+	return w.withList(ctx, timeout)
 }
 
-// fromNow watches without a version. The server tells all pods first, but not which are gone, so a list that begins when
-// the watch is open says that.
-func (w *Watch) fromNow(ctx context.Context, timeout time.Duration) error {
+// withList watches, and lists once the watch is open. A watch without version begins with all pods, but does not say which
+// are gone; until a list has said that, each later watch comes with one.
+func (w *Watch) withList(ctx context.Context, timeout time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var list sync.WaitGroup
 	defer list.Wait()
 	defer cancel()
-	return w.cluster.WatchPods(ctx, "", timeout, silence, func(e api.Event) {
+	return w.cluster.WatchPods(ctx, w.version, timeout, silence, func(e api.Event) {
 		if e.Type == api.Opened {
 			list.Go(func() { w.listOnce(ctx) })
 		}
@@ -98,6 +104,7 @@ func (w *Watch) listOnce(ctx context.Context) {
 		l, _, err := Read(ctx, w.cluster, w.reader, "")
 		if err == nil {
 			w.sink.List(l)
+			w.unproven.Store(false)
 			return
 		}
 		if !pause(ctx, wait) {
