@@ -114,8 +114,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// A manager that cannot be kept alive ends the application.
-func TestGiveUp(t *testing.T) {
+// E245: a manager that cannot be kept alive ends the application.
+func TestGiveUpE245(t *testing.T) {
 	t.Parallel()
 	r := start(t, app{script: "die-at-resume", program: []string{"rounds.py", "never"}})
 	if err := syscall.Kill(r.await("session.start", 1).PID, syscall.SIGKILL); err != nil {
@@ -196,8 +196,8 @@ func TestChildDiesWithJVM(t *testing.T) {
 	}
 }
 
-// The deny hand-shake of B10: what registered before is named, the rest can no longer register.
-func TestDeny(t *testing.T) {
+// E217: the deny hand-shake of B10: what registered before is named, the rest can no longer register.
+func TestDenyE217(t *testing.T) {
 	t.Parallel()
 	r := start(t, app{script: "deny", program: []string{"rounds.py", os.DevNull}})
 	r.await("executor 2 ended with 1", 1)
@@ -215,8 +215,8 @@ func TestDeny(t *testing.T) {
 	}
 }
 
-// The end of an executor reaches Spark once, and an OOM turns recovery mode on.
-func TestRemove(t *testing.T) {
+// E209: the end of an executor reaches Spark once, and an OOM turns recovery mode on (B14).
+func TestRemoveE209(t *testing.T) {
 	t.Parallel()
 	finish := filepath.Join(t.TempDir(), "finish")
 	r := start(t, app{script: "remove", program: []string{"rounds.py", finish}})

@@ -21,10 +21,15 @@ import (
 //	no-ack            never acknowledge a command
 //	die-at-stop       end instead of answering the first session.stop
 //	build             ask for the user's feature steps on the pods of executors 1 and 2
+//	idle              start no executor
+//	hang              the first child stops reading and answering at the second target
+//	execid            start the executors without ids: they ask for them
+//	remove-lost       report executors whose connection broke as ended
 //	remove            report executor 1 as ended as soon as it is registered, twice
 
 type openParams struct {
 	AppID  string            `json:"appId"`
+	Secret string            `json:"authSecret"`
 	Conf   map[string]string `json:"conf"`
 	Resume *struct {
 		Totals    map[string]int   `json:"totals"`
@@ -40,6 +45,8 @@ func (f *fake) handle(m Message) error {
 		return f.handleStart(m)
 	case "session.stop":
 		return f.handleStop(m)
+	case "executor.disconnected":
+		return f.handleDisconnected(m)
 	case "executor.registered":
 		return f.handleRegistered(m)
 	case "ping":
@@ -105,6 +112,15 @@ func (f *fake) handleStart(m Message) error {
 			return err
 		}
 		f.notify("app.exit", map[string]any{"code": n, "text": "told to end the application"})
+		return nil
+	}
+	if _, ok := f.script["idle"]; ok {
+		return nil
+	}
+	if _, ok := f.script["execid"]; ok {
+		for i := range p.InitialTarget {
+			f.startExecutorAs("EXECID", "pod-"+strconv.Itoa(i))
+		}
 		return nil
 	}
 	missing := p.InitialTarget
@@ -175,6 +191,18 @@ func (f *fake) handleRegistered(m Message) error {
 	return nil
 }
 
+func (f *fake) handleDisconnected(m Message) error {
+	var p struct{ ID string }
+	if err := json.Unmarshal(m.Params, &p); err != nil {
+		return err
+	}
+	if _, ok := f.script["remove-lost"]; ok {
+		f.call("executor.remove", map[string]any{"id": p.ID, "code": 137, "causedByApp": true, "text": "its connection broke",
+			"countsAsFailure": true, "at": time.Now().UnixMilli()}, func(m Message) { f.note("removed", m.Result) })
+	}
+	return nil
+}
+
 func (f *fake) handleStop(m Message) error {
 	if _, ok := f.script["die-at-stop"]; ok && f.open.Resume == nil {
 		return fmt.Errorf("told to die")
@@ -191,6 +219,10 @@ func (f *fake) acknowledge(m Message) error {
 	var p struct{ Seq int64 }
 	if err := json.Unmarshal(m.Params, &p); err != nil {
 		return err
+	}
+	if _, ok := f.script["hang"]; ok && f.open.Resume == nil && p.Seq > 1 {
+		f.note("hangs", nil)
+		time.Sleep(time.Hour) // longer than any test
 	}
 	f.notify("command.done", map[string]int64{"seq": p.Seq})
 	return nil

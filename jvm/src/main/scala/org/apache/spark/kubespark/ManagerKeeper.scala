@@ -238,13 +238,16 @@ private[spark] final class ManagerKeeper(binary: ManagerBinary, script: KeeperSc
 private[spark] object ManagerKeeper {
   val Protocol = 1
   private val AnswerSeconds = 60L
-  private val PingSeconds = 5L
-  private val SilenceSeconds = 30L
+  private val PingSeconds = limit("pingSeconds", 5L)
+  private val SilenceSeconds = limit("silenceSeconds", 30L)
   private val FirstDelay = 100L
   private val LastDelay = 5000L
   private val StableSeconds = 10L
-  private val WindowSeconds = 300L
+  private val WindowSeconds = limit("windowSeconds", 300L)
   private val MaxRestarts = 10
   private val GraceMillis = 1000L
   private val EndMillis = 2000L
+
+  /** A limit in time; system properties shorten those that no test could wait for. */
+  private def limit(name: String, default: Long): Long = java.lang.Long.getLong("kubespark.keeper." + name, default)
 }
