@@ -75,4 +75,5 @@ upload_tests() { (cd internal/upload/servertest && go test -tags long -count=1 -
 part "Azurite" start_azurite
 part "HDFS" start_hdfs
 part "uploads to real servers" upload_tests
+part "spark-shell and the Connect server" shells
 parts_table
