@@ -72,6 +72,11 @@ start_hdfs() {
 
 upload_tests() { (cd internal/upload/servertest && go test -tags long -count=1 -timeout 10m -v .); }
 
+shells() {
+	KUBESPARK_SPARK_HOMES=4.2.0=$(hack/fetch-spark.sh 4.2.0) go test -tags 'spark sparklong' -count=1 -timeout 20m \
+		-run 'TestShell|TestConnect' ./jvm/shimtest
+}
+
 part "Azurite" start_azurite
 part "HDFS" start_hdfs
 part "uploads to real servers" upload_tests
