@@ -20,7 +20,11 @@ part() {
 	local name=$1 began=$SECONDS code=0
 	shift
 	say "--- $name"
-	"$@" || code=$?
+	# In a subshell of its own, and not behind || or if: there bash ignores set -e, and a failed first command with it.
+	set +e
+	(set -e; "$@")
+	code=$?
+	set -e
 	part_names+=("$name") part_times+=($((SECONDS - began)))
 	if [ $code -ne 0 ]; then
 		say "--- $name failed (exit $code) after $(clock $((SECONDS - began)))"

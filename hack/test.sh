@@ -12,7 +12,8 @@ cd "$(dirname "$0")/.."
 fetching=$!
 trap 'kill $fetching 2>/dev/null || true' EXIT
 
-spark_versions() { wait $fetching || die "the Spark distributions could not be fetched"; }
+# Waits for those that are still coming: the download holds a lock.
+spark_versions() { spark_homes >/dev/null; }
 
 spark_homes() {
 	local v out=

@@ -112,7 +112,7 @@ func TestTokenFileE009E010(t *testing.T) {
 		s.target(4)
 		wait(5 * time.Minute)
 		want(t, "executors", len(s.ids()), 4)
-		if refused > 1 {
+		if refused > 2 { // the two creates go out together, before either answer makes the file be read again
 			t.Errorf("%d requests were refused", refused)
 		}
 		want(t, "errors", s.logged("Unauthorized"), 0)

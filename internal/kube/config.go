@@ -80,7 +80,7 @@ func tokenTwice(o Options) error {
 	_, file := o.Conf.Lookup(o.Prefix + ".oauthTokenFile")
 	_, value := o.Conf.Lookup(o.Prefix + ".oauthToken")
 	if file && value {
-		return fmt.Errorf("requirement failed: Cannot specify OAuth token through both a file %[1]s.oauthTokenFile and a value %[1]s.oauthToken.", o.Prefix) //nolint:staticcheck,revive // Spark's own text
+		return fmt.Errorf("requirement failed: Cannot specify OAuth token through both a file %[1]s.oauthTokenFile and a value %[1]s.oauthToken.", o.Prefix) //nolint:staticcheck // Spark's own text
 	}
 	return nil
 }
