@@ -97,7 +97,7 @@ func (j *job) objects() []string {
 		left = append(left, "service "+o.Name)
 	}
 	for _, o := range maps.Items {
-		if o.Name != "kube-root-ca.crt" {
+		if o.Name != "kube-root-ca.crt" && o.Name != programs { // the cluster's, and the test's own
 			left = append(left, "configmap "+o.Name)
 		}
 	}
