@@ -77,8 +77,14 @@ shells() {
 		-run 'TestShell|TestConnect' ./jvm/shimtest
 }
 
-part "Azurite" start_azurite
-part "HDFS" start_hdfs
-part "uploads to real servers" upload_tests
+# One part, because a part is a subshell: the servers and their addresses end with it.
+uploads() {
+	trap finish EXIT
+	start_azurite
+	start_hdfs
+	upload_tests
+}
+
+part "uploads to real servers" uploads
 part "spark-shell and the Connect server" shells
 parts_table
