@@ -44,32 +44,28 @@ func (f *runningFlags) run(p Process, code *int, action, id string) error {
 }
 
 func killCobra(p Process, code *int) *cobra.Command {
-	f := &runningFlags{}
-	cmd := &cobra.Command{
-		Use:     "kill [namespace:]driver-pod",
-		Short:   "End an application; a trailing * matches all driver pods that begin so",
-		GroupID: groupRunning,
-		Args:    args(cobra.ExactArgs(1)),
-		RunE: func(_ *cobra.Command, list []string) error {
-			return f.run(p, code, submit.ActionKill, list[0])
-		},
-	}
-	f.register(cmd)
+	cmd, f := runningCobra(p, code, submit.ActionKill)
+	cmd.Use, cmd.Short = "kill [namespace:]driver-pod", "End an application; a trailing * matches all driver pods that begin so"
 	cmd.Flags().StringVar(&f.grace, "grace-period", "", "time for the driver to end by itself, such as 30s (default: the pod's own)")
 	return cmd
 }
 
 func statusCobra(p Process, code *int) *cobra.Command {
+	cmd, _ := runningCobra(p, code, submit.ActionStatus)
+	cmd.Use, cmd.Short = "status [namespace:]driver-pod", "Print the state of an application's driver; a trailing * matches all driver pods that begin so"
+	return cmd
+}
+
+// runningCobra is a command that does one thing to the driver pods of a submission id.
+func runningCobra(p Process, code *int, action string) (*cobra.Command, *runningFlags) {
 	f := &runningFlags{}
 	cmd := &cobra.Command{
-		Use:     "status [namespace:]driver-pod",
-		Short:   "Print the state of an application's driver; a trailing * matches all driver pods that begin so",
 		GroupID: groupRunning,
 		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, list []string) error {
-			return f.run(p, code, submit.ActionStatus, list[0])
+			return f.run(p, code, action, list[0])
 		},
 	}
 	f.register(cmd)
-	return cmd
+	return cmd, f
 }
