@@ -82,7 +82,7 @@ func (c *testCluster) configure() error {
 func (c *testCluster) up() error {
 	began := time.Now()
 	if err := c.command("kubespark-cluster", "up", "--state-dir", c.stateDir, "--port", clusterPort,
-		"--network", clusterNetwork); err != nil {
+		"--network", clusterNetwork, "--capacity", "example.com/gpu=2"); err != nil {
 		return err
 	}
 	fmt.Printf("cluster up in %.1f s\n", time.Since(began).Seconds())

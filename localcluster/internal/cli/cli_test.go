@@ -37,6 +37,10 @@ func TestWrongCommandLines(t *testing.T) {
 		{"up --network 10.0.0.0/16", "--network 10.0.0.0/16 is no loopback network for pods: name one such as 127.10.0.0/16"},
 		{"up --memory lots", `--memory "lots" is no amount of memory: write it like 16Gi or 512Mi`},
 		{"up --memory 1Ki", "--memory is too little: a node has at least 1Mi"},
+		{"up --capacity gpu=2", `--capacity "gpu=2": "gpu" is no name of an extended resource: name one such as example.com/gpu=2`},
+		{"up --capacity kubernetes.io/gpu=2", `--capacity "kubernetes.io/gpu=2": "kubernetes.io/gpu" is no name of an extended resource: name one such as example.com/gpu=2`},
+		{"up --capacity example.com/gpu", `--capacity "example.com/gpu" has no whole amount: write it like example.com/gpu=2`},
+		{"up --capacity a.b/c=1 --capacity a.b/c=2", "--capacity names a.b/c twice: give one amount"},
 		{"up --state-dir /", `"/" cannot be the state folder: name a folder of the cluster's own with --state-dir`},
 		{"logs", "name one component: etcd, kube-apiserver, kube-scheduler, kube-controller-manager, node, supervisor"},
 		{"logs kubelet", "name one component: etcd, kube-apiserver, kube-scheduler, kube-controller-manager, node, supervisor"},
@@ -87,12 +91,12 @@ func TestVersionAndHelp(t *testing.T) {
 }
 
 func TestSpecFromFlags(t *testing.T) {
-	f := upFlags{port: 7443, network: "127.20.0.0/16", name: "n", cpus: 8, memory: "2Gi", controlPlane: "/cp", node: true}
+	f := upFlags{port: 7443, network: "127.20.0.0/16", name: "n", cpus: 8, memory: "2Gi", capacity: []string{"example.com/gpu=2"}, controlPlane: "/cp", node: true}
 	s, err := f.spec()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.MemoryMiB != 2048 || s.NoNode || s.Service().String() != "127.20.0.1:443" || s.APIServer().String() != "127.0.0.1:7443" {
+	if s.MemoryMiB != 2048 || s.Capacity["example.com/gpu"] != 2 || s.NoNode || s.Service().String() != "127.20.0.1:443" || s.APIServer().String() != "127.0.0.1:7443" {
 		t.Errorf("spec %+v", s)
 	}
 }

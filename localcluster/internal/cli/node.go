@@ -42,5 +42,6 @@ func nodeOptions(d statedir.Dir, s statedir.Spec) node.Options {
 		ClientCA:      d.Key(pki.CA),
 		CPUs:          s.CPUs,
 		MemoryMiB:     s.MemoryMiB,
+		Capacity:      s.Capacity,
 	}
 }

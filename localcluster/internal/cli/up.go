@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kubespark/kubespark/localcluster/internal/cluster"
 	"github.com/kubespark/kubespark/localcluster/internal/statedir"
@@ -20,6 +21,7 @@ type upFlags struct {
 	port                  int
 	network, memory, name string
 	cpus                  int
+	capacity              []string
 	wait                  time.Duration
 	controlPlane          string
 	node, verbose         bool
@@ -41,6 +43,7 @@ What a cluster in the same folder left when its processes were killed is removed
 	c.Flags().StringVar(&f.name, "node-name", "local", "name of the node")
 	c.Flags().IntVar(&f.cpus, "cpus", 64, "CPUs that the node advertises; pods share the CPUs of the machine whatever this says")
 	c.Flags().StringVar(&f.memory, "memory", "", "memory that the node advertises, such as 16Gi (default the machine's)")
+	c.Flags().StringArrayVar(&f.capacity, "capacity", nil, "extended resource that the node advertises, such as example.com/gpu=2; several times for several")
 	c.Flags().DurationVar(&f.wait, "wait", time.Minute, "how long to wait until the cluster is ready; 0 does not wait")
 	c.Flags().StringVar(&f.controlPlane, "control-plane", "", "the program kubespark-control-plane (default the one beside this program)")
 	c.Flags().BoolVar(&f.node, "node", true, "start the node; without it pods stay pending")
@@ -94,14 +97,41 @@ func (f upFlags) spec() (statedir.Spec, error) {
 			return statedir.Spec{}, err
 		}
 	}
+	capacity, err := extendedResources(f.capacity)
+	if err != nil {
+		return statedir.Spec{}, err
+	}
 	s := statedir.Spec{
-		ControlPlane: program, Port: f.port, Network: network, NodeName: f.name, CPUs: f.cpus, MemoryMiB: memory,
+		ControlPlane: program, Port: f.port, Network: network, NodeName: f.name, CPUs: f.cpus, MemoryMiB: memory, Capacity: capacity,
 		NoNode: !f.node, Verbose: f.verbose,
 	}
 	if err := s.Check(); err != nil {
 		return statedir.Spec{}, usageError{err}
 	}
 	return s, nil
+}
+
+// extendedResources reads amounts such as example.com/gpu=2, by the API server's rules for their names.
+func extendedResources(given []string) (map[string]int64, error) {
+	if len(given) == 0 {
+		return nil, nil
+	}
+	out := map[string]int64{}
+	for _, g := range given {
+		name, amount, _ := strings.Cut(g, "=")
+		n, err := strconv.ParseInt(amount, 10, 64)
+		domain, _, qualified := strings.Cut(name, "/")
+		switch _, twice := out[name]; {
+		case !qualified || len(validation.IsQualifiedName("requests."+name)) > 0 || domain == "kubernetes.io" || strings.HasSuffix(domain, ".kubernetes.io"):
+			return nil, usageError{fmt.Errorf("--capacity %q: %q is no name of an extended resource: name one such as example.com/gpu=2", g, name)}
+		case err != nil || n < 0:
+			return nil, usageError{fmt.Errorf("--capacity %q has no whole amount: write it like example.com/gpu=2", g)}
+		case twice:
+			return nil, usageError{fmt.Errorf("--capacity names %s twice: give one amount", name)}
+		}
+		out[name] = n
+	}
+	return out, nil
 }
 
 func (f upFlags) memoryMiB() (int, error) {

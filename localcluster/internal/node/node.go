@@ -52,6 +52,8 @@ type Options struct {
 	ServingCert, ServingKey, ClientCA string
 	// CPUs and MemoryMiB are what the node says it has; 0 takes the host's.
 	CPUs, MemoryMiB int
+	// Capacity is what the node has beside these: extended resources by name, such as example.com/gpu. They are counted, not devices.
+	Capacity map[string]int64
 }
 
 // podWorkers is how many pods virtual-kubelet handles at once. A pod that is ending holds one until it has ended.
@@ -232,6 +234,9 @@ func nodeSpec(o Options) (corev1.Node, error) {
 	capacity := corev1.ResourceList{
 		corev1.ResourceCPU: *resource.NewQuantity(int64(o.CPUs), resource.DecimalSI), corev1.ResourceMemory: *memory,
 		corev1.ResourcePods: *resource.NewQuantity(1000, resource.DecimalSI), corev1.ResourceEphemeralStorage: *resource.NewQuantity(1<<40, resource.BinarySI),
+	}
+	for name, amount := range o.Capacity {
+		capacity[corev1.ResourceName(name)] = *resource.NewQuantity(amount, resource.DecimalSI)
 	}
 	n := corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: o.Name, Labels: map[string]string{

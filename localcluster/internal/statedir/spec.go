@@ -11,10 +11,12 @@ type Spec struct {
 	Port         int          `json:"port"`         // of the API server, at 127.0.0.1
 	Network      netip.Prefix `json:"network"`      // loopback addresses of the cluster and its pods, a /16
 	NodeName     string       `json:"nodeName"`
-	CPUs         int          `json:"cpus"`             // that the node advertises
-	MemoryMiB    int          `json:"memoryMiB"`        // that the node advertises
-	NoNode       bool         `json:"noNode,omitempty"` // a control plane alone: pods stay pending
-	Verbose      bool         `json:"verbose,omitempty"`
+	CPUs         int          `json:"cpus"`      // that the node advertises
+	MemoryMiB    int          `json:"memoryMiB"` // that the node advertises
+	// Capacity is what the node advertises beside CPU, memory and pods: amounts by resource name, such as example.com/gpu.
+	Capacity map[string]int64 `json:"capacity,omitempty"`
+	NoNode   bool             `json:"noNode,omitempty"` // a control plane alone: pods stay pending
+	Verbose  bool             `json:"verbose,omitempty"`
 }
 
 // Check refuses what no cluster can be made of.
