@@ -62,6 +62,32 @@ func deletesOf(s *spark, id int) int {
 	return n
 }
 
+// E265: an executor that hangs while it is decommissioned, its pod deleted with a grace period of 68 years: the kill after
+// forceKillTimeout gives the pod its own grace period, and one that ends in time is left alone.
+func TestKillWhileDeletedE265(t *testing.T) {
+	within(t, map[string]string{"spark.kubernetes.executor.terminationGracePeriodSeconds": "7s"}, func(t *testing.T, s *spark) {
+		s.kubelet(time.Second, 3*time.Second)
+		s.launch(3)
+		wait(5 * time.Second)
+		for id, grace := range map[int]time.Duration{1: (1<<31 - 1) * time.Second, 2: 12 * time.Second} {
+			until := time.Now().Add(grace).UTC().Format(time.RFC3339)
+			s.server.Update("pods", ns, podName(id), func(o kubetest.Object) {
+				o["metadata"].(kubetest.Object)["deletionTimestamp"] = until
+			})
+		}
+		s.kill(1, 2)
+		wait(6 * time.Second)
+		want(t, "deletes", []int{deletesOf(s, 1), deletesOf(s, 2)}, []int{1, 0})
+		if body := string(s.server.Calls("delete", "pods")[0].Body); !strings.Contains(body, `"gracePeriodSeconds":7`) {
+			t.Errorf("the deletion is %s", body)
+		}
+		want(t, "said", s.logged("Forcefully deleting 1 pods (out of 2) that are still running after graceful shutdown period."), 1)
+		wait(3 * time.Second)
+		want(t, "executors", s.ids(), []int{2, 3, 4, 5})
+		want(t, "journal", len(s.journal), 0)
+	})
+}
+
 // E212: deleteOnTermination false does not save an executor that ignores its end.
 func TestKillWithoutDeletionE212(t *testing.T) {
 	within(t, map[string]string{"spark.kubernetes.executor.deleteOnTermination": "false"}, func(t *testing.T, s *spark) {

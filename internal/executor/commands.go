@@ -82,8 +82,10 @@ func (m *Manager) runKills(now time.Time) (next time.Time) {
 
 func (m *Manager) forceDelete(k kill) {
 	var pods []*snapshot.Pod
+	limit := time.Now().Add(m.set.grace)
 	for _, id := range k.ids {
-		if p := m.store.Get(id); p != nil && !p.State.Final() && !p.Deleting {
+		// A pod that somebody deletes with all the time in the world, for it to be decommissioned, may hang until then.
+		if p := m.store.Get(id); p != nil && !p.State.Final() && (!p.Deleting || p.Ends.After(limit)) {
 			pods = append(pods, p)
 		}
 	}
@@ -96,7 +98,11 @@ func (m *Manager) forceDelete(k kill) {
 	left := len(pods)
 	again := kill{seq: k.seq, tries: k.tries + 1}
 	for _, p := range pods {
-		m.deletePod(p.Name, p.UID, func(err error) {
+		end := m.deletePod
+		if p.Deleting {
+			end = m.hastenPod
+		}
+		end(p.Name, p.UID, func(err error) {
 			if err != nil {
 				m.log("WARN", backendLogger, "The pod "+p.Name+" of a killed executor cannot be deleted: "+err.Error())
 				again.ids = append(again.ids, p.ID)

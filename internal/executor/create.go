@@ -116,8 +116,18 @@ func (m *Manager) deleteDenied(p *snapshot.Pod) {
 // deletePod deletes a pod, only the one of that uid if one is given. Gone already, or another pod of that name, is
 // success. done runs on the owner goroutine; nil is none.
 func (m *Manager) deletePod(name, uid string, done func(error)) {
+	m.endPod(name, done, func(ctx context.Context) error { return m.api.DeletePod(ctx, name, uid) })
+}
+
+// hastenPod is deletePod for a pod whose deletion gives it more than its own grace period.
+func (m *Manager) hastenPod(name, uid string, done func(error)) {
+	grace := m.set.grace
+	m.endPod(name, done, func(ctx context.Context) error { return m.api.HastenPod(ctx, name, uid, grace) })
+}
+
+func (m *Manager) endPod(name string, done func(error), call func(context.Context) error) {
 	m.effect(func(ctx context.Context) {
-		err := m.api.DeletePod(ctx, name, uid)
+		err := call(ctx)
 		if k := kube.Kind(err); k == kube.NotFound || k == kube.Conflict {
 			err = nil
 		}

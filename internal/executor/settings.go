@@ -33,6 +33,7 @@ type settings struct {
 	configMapMax      int64
 	releaseLabel      string
 	releaseValue      string
+	grace             time.Duration // of executor pods
 	requestTimeout    time.Duration
 	connectTimeout    time.Duration
 	templateContainer string
@@ -69,6 +70,7 @@ func readSettings(c *conf.Conf) (settings, error) {
 		stopWait:         !conf.IsStock(c, "stop-wait"),
 		configMap:        !read(r, conf.ExecutorDisableConfigMap), configMapMax: read(r, conf.ConfigMapMaxSize),
 		releaseLabel: read(r, conf.DecommissionLabel), releaseValue: read(r, conf.DecommissionLabelValue),
+		grace:             read(r, conf.ExecutorTerminationGrace),
 		requestTimeout:    time.Duration(read(r, conf.DriverRequestTimeout)) * time.Millisecond,
 		connectTimeout:    time.Duration(read(r, conf.DriverConnectionTimeout)) * time.Millisecond,
 		templateContainer: read(r, conf.ExecutorTemplateContainer),

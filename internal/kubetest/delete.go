@@ -34,26 +34,36 @@ func (s *Server) remove(w http.ResponseWriter, t target, body []byte) {
 		status(w, http.StatusConflict, "Conflict", "Precondition failed: UID in precondition: "+uid, 0)
 		return
 	}
-	obj = s.end(t.resource, k, opts.GracePeriodSeconds)
+	obj, news := s.end(t.resource, k, opts.GracePeriodSeconds)
 	s.mu.Unlock()
 	answer(w, http.StatusOK, obj)
-	s.tell("delete", t.resource, obj)
+	if news {
+		s.tell("delete", t.resource, obj)
+	}
 }
 
-// end deletes an object, or marks a pod with a grace period as being deleted.
-func (s *Server) end(resource, k string, grace *int64) Object {
-	obj := clone(s.objects[resource][k])
+// end deletes an object, or marks a pod with a grace period as being deleted. Like the API server it lets a later deletion
+// only shorten the grace period of the first; news says whether anything changed.
+func (s *Server) end(resource, k string, grace *int64) (obj Object, news bool) {
+	obj = clone(s.objects[resource][k])
 	phase := str(obj, "status", "phase")
 	running := phase == "Running" || (phase == "Pending" && str(obj, "spec", "nodeName") != "")
 	if s.Grace && resource == "pods" && running && (grace == nil || *grace > 0) {
-		if meta(obj)["deletionTimestamp"] == nil {
-			meta(obj)["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
-			return s.store("MODIFIED", resource, k, obj)
+		until := time.Now().UTC()
+		if grace != nil {
+			until = until.Add(time.Duration(*grace) * time.Second)
 		}
-		return obj
+		if at, deleting := meta(obj)["deletionTimestamp"].(string); deleting {
+			before, err := time.Parse(time.RFC3339, at)
+			if grace == nil || err != nil || !until.Before(before) {
+				return obj, false
+			}
+		}
+		meta(obj)["deletionTimestamp"] = until.Format(time.RFC3339)
+		return s.store("MODIFIED", resource, k, obj), true
 	}
 	s.erase(resource, k, obj)
-	return clone(obj)
+	return clone(obj), true
 }
 
 func (s *Server) removeAll(w http.ResponseWriter, r *http.Request, t target) {
@@ -66,7 +76,9 @@ func (s *Server) removeAll(w http.ResponseWriter, r *http.Request, t target) {
 	var ended []Object
 	for _, k := range s.keys(t.resource) {
 		if obj := s.objects[t.resource][k]; meta(obj)["namespace"] == t.namespace && match(obj) {
-			ended = append(ended, s.end(t.resource, k, nil))
+			if obj, news := s.end(t.resource, k, nil); news {
+				ended = append(ended, obj)
+			}
 		}
 	}
 	s.mu.Unlock()

@@ -83,9 +83,19 @@ func wire(r rest.Result) (*snapshot.Wire, error) {
 	return w, nil
 }
 
-// DeletePod deletes one pod with its own grace period. With a uid only that very pod.
+// DeletePod deletes one pod with its own grace period. With a uid only that very pod. A pod that is being deleted stays as
+// it is.
 func (c *Client) DeletePod(ctx context.Context, name, uid string) error {
-	opts := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
+	return c.deletePod(ctx, name, uid, nil)
+}
+
+// HastenPod deletes one pod with a grace period, which can only shorten that of a deletion under way.
+func (c *Client) HastenPod(ctx context.Context, name, uid string, grace time.Duration) error {
+	return c.deletePod(ctx, name, uid, new(int64(grace/time.Second)))
+}
+
+func (c *Client) deletePod(ctx context.Context, name, uid string, grace *int64) error {
+	opts := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground), GracePeriodSeconds: grace}
 	if uid != "" {
 		opts.Preconditions = &metav1.Preconditions{UID: (*types.UID)(&uid)}
 	}

@@ -46,6 +46,7 @@ type Pod struct {
 	Phase     string    // as the server wrote it
 	Created   time.Time // creationTimestamp, zero when unreadable
 	Deleting  bool      // deletionTimestamp is set
+	Ends      time.Time // deletionTimestamp: when the grace period of the deletion is over; zero: not being deleted
 	Inactive  bool      // label spark-exec-inactive=true
 	Node      string    // empty: not scheduled
 	IP        string

@@ -156,6 +156,7 @@ func (r *Reader) Read(w *Wire) *Pod {
 	// An unreadable version or time stays zero, which every rule reads as "old".
 	p.Version, _ = strconv.ParseUint(w.Metadata.ResourceVersion, 10, 64)
 	p.Created, _ = time.Parse(time.RFC3339, w.Metadata.CreationTimestamp)
+	p.Ends, _ = time.Parse(time.RFC3339, w.Metadata.DeletionTimestamp)
 	p.Profile, err = strconv.Atoi(w.Metadata.Labels[sparkpod.LabelResourceProfile])
 	p.BadProfile = err != nil
 	p.State = r.state(w)
