@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/kubespark/kubespark/internal/bridgetest"
 )
 
 // memoryLimitMiB is what the manager may use with 1,000 executors; the goal is 24 (design, decided 15).
@@ -34,7 +36,7 @@ func TestResidentMemoryE255(t *testing.T) {
 	s.server.KeepCalls(false)
 	url := s.server.Start(t)
 	cmd, in, out, stderr := start(t, binary)
-	s.pipe, s.starts, s.apiServer = in, 1, url
+	s.pipe, s.peer, s.starts, s.apiServer = in, bridgetest.NewPeer(in), 1, url
 	go s.read(out)
 	began := time.Now()
 	s.open(1000)

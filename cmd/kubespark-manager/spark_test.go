@@ -1,9 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -16,13 +15,14 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/kubespark/kubespark/internal/bridgetest"
 	"github.com/kubespark/kubespark/internal/executor"
 	"github.com/kubespark/kubespark/internal/kube"
 	"github.com/kubespark/kubespark/internal/kubetest"
 )
 
 // object is a JSON object.
-type object = map[string]any
+type object = bridgetest.Object
 
 // spark is the driver's side of the bridge as the shim has it: executor table, reserved ids, deny set, journal of commands
 // and what was reported. It outlives the managers that speak with it.
@@ -33,8 +33,7 @@ type spark struct {
 
 	mu        sync.Mutex
 	pipe      io.WriteCloser // to the manager
-	nextReq   int
-	waiting   map[int]chan object
+	peer      *bridgetest.Peer
 	next      int // first executor id never reserved
 	known     map[string]int64
 	denied    map[string]bool
@@ -70,7 +69,7 @@ const (
 )
 
 func newSpark(t testing.TB, conf map[string]string) *spark {
-	s := &spark{t: t, server: kubetest.New(), apiServer: "http://kubetest", waiting: map[int]chan object{}, next: 1, known: map[string]int64{},
+	s := &spark{t: t, server: kubetest.New(), apiServer: "http://kubetest", next: 1, known: map[string]int64{},
 		denied: map[string]bool{}, totals: map[string]int{}, journal: map[int]object{}, registers: true,
 		pause: make(chan struct{}, 1)}
 	s.conf = map[string]string{"spark.app.name": "pi", "spark.app.id": appID, "spark.kubernetes.container.image": "spark:4.2.0",
@@ -110,7 +109,7 @@ func (s *spark) launch(target int) {
 	in, fromManager := io.Pipe()
 	ended := make(chan struct{})
 	s.mu.Lock()
-	s.pipe, s.ended = out, ended
+	s.pipe, s.peer, s.ended = out, bridgetest.NewPeer(out), ended
 	s.starts++
 	s.mu.Unlock()
 	env := executor.Env{Getenv: func(string) (string, bool) { return "", false }, PID: 42, Version: "test", Hostname: "driver",
@@ -276,16 +275,13 @@ func (s *spark) crash() {
 }
 
 func (s *spark) send(msg object) {
-	msg["jsonrpc"] = "2.0"
-	line, err := json.Marshal(msg)
-	if err != nil {
-		s.t.Errorf("code a message: %v", err)
-		return
-	}
+	_ = s.end().Send(msg) // a manager that is gone is what some tests want
+}
+
+func (s *spark) end() *bridgetest.Peer {
 	s.mu.Lock()
-	pipe := s.pipe
-	s.mu.Unlock()
-	_, _ = pipe.Write(append(line, '\n')) // a manager that is gone is what some tests want
+	defer s.mu.Unlock()
+	return s.peer
 }
 
 func (s *spark) notify(method string, params object) {
@@ -311,59 +307,46 @@ func (s *spark) target(n int) {
 }
 
 func (s *spark) call(method string, params object) object {
-	s.mu.Lock()
-	s.nextReq++
-	id := s.nextReq
-	answer := make(chan object, 1)
-	s.waiting[id] = answer
-	s.mu.Unlock()
-	s.send(object{"id": id, "method": method, "params": params})
-	select {
-	case a := <-answer:
-		return a
-	case <-time.After(2 * time.Minute):
-		s.t.Errorf("%s: no answer", method)
-		return object{"error": "no answer"}
+	answer, err := s.end().Call(method, params, 2*time.Minute)
+	if err != nil {
+		s.t.Error(err)
+		return object{"error": err.Error()}
 	}
+	return answer
 }
 
+// read takes what one manager says until it is gone.
 func (s *spark) read(in io.Reader) {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, 8<<20)
-	for lines.Scan() {
-		var m object
-		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
-			s.t.Errorf("the manager wrote %q: %v", lines.Text(), err)
-			return
-		}
-		s.pause <- struct{}{}
-		<-s.pause
-		params, _ := m["params"].(object)
-		switch method, _ := m["method"].(string); {
-		case method == "":
-			s.answered(m)
-		case m["id"] != nil:
-			if s.answers > 0 && method == "executors.deny" {
-				time.Sleep(s.answers)
-			}
-			s.send(object{"id": m["id"], "result": s.request(method, params)})
-			if method == "executor.remove" {
-				s.notify("executor.removed", object{"id": params["id"], "reason": "exited"})
-			}
-		default:
-			s.notified(method, params)
-		}
+	if err := s.end().Read(in, handler{s}); err != nil && !errors.Is(err, io.ErrClosedPipe) {
+		s.t.Error(err)
 	}
 }
 
-func (s *spark) answered(m object) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	id := int(m["id"].(float64))
-	if c := s.waiting[id]; c != nil {
-		c <- m
-		delete(s.waiting, id)
+// handler answers the manager.
+type handler struct{ *spark }
+
+func (h handler) Request(method string, params object) (object, func()) {
+	s := h.spark
+	s.idle()
+	if s.answers > 0 && method == "executors.deny" {
+		time.Sleep(s.answers)
 	}
+	result := s.request(method, params)
+	if method != "executor.remove" {
+		return result, nil
+	}
+	return result, func() { s.notify("executor.removed", object{"id": params["id"], "reason": "exited"}) }
+}
+
+func (h handler) Notified(method string, params object) {
+	h.idle()
+	h.notified(method, params)
+}
+
+// idle waits while the driver does nothing.
+func (s *spark) idle() {
+	s.pause <- struct{}{}
+	<-s.pause
 }
 
 func (s *spark) request(method string, params object) object {

@@ -10,6 +10,7 @@ var allowed = map[string][]string{
 	"hack/fidelity":         {"internal/fidelity"},
 	"internal/fidelity":     {"conf", "internal/cli", "internal/executor/sets", "internal/feature", "internal/kube", "internal/sparkpod", "submit"},
 	"hack/scenarios":        {},
+	"internal/bridgetest":   {"internal/bridge"},
 	"cmd/kubespark-manager": {"internal/bridge", "internal/executor"},
 	"cmd/kubespark-install": {},
 

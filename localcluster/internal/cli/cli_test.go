@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,8 +43,8 @@ func TestWrongCommandLines(t *testing.T) {
 		{"up --capacity example.com/gpu", `--capacity "example.com/gpu" has no whole amount: write it like example.com/gpu=2`},
 		{"up --capacity a.b/c=1 --capacity a.b/c=2", "--capacity names a.b/c twice: give one amount"},
 		{"up --state-dir /", `"/" cannot be the state folder: name a folder of the cluster's own with --state-dir`},
-		{"logs", "name one component: etcd, kube-apiserver, kube-scheduler, kube-controller-manager, node, supervisor"},
-		{"logs kubelet", "name one component: etcd, kube-apiserver, kube-scheduler, kube-controller-manager, node, supervisor"},
+		{"logs", "name one component: etcd, kube-apiserver, kube-scheduler, kube-controller-manager, node, supervisor, audit"},
+		{"logs kubelet", "name one component: etcd, kube-apiserver, kube-scheduler, kube-controller-manager, node, supervisor, audit"},
 		{"image load", "kubespark-cluster image load takes one argument, the OCI layout's path: see kubespark-cluster image load --help"},
 		{"image add", "kubespark-cluster image add takes one argument, the image's name: see kubespark-cluster image add --help"},
 	} {
@@ -98,6 +99,22 @@ func TestSpecFromFlags(t *testing.T) {
 	}
 	if s.MemoryMiB != 2048 || s.Capacity["example.com/gpu"] != 2 || s.NoNode || s.Service().String() != "127.20.0.1:443" || s.APIServer().String() != "127.0.0.1:7443" {
 		t.Errorf("spec %+v", s)
+	}
+}
+
+func TestAuditPolicyFlag(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("policy.yaml", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := upFlags{port: 7443, network: "127.20.0.0/16", name: "n", cpus: 8, memory: "2Gi", controlPlane: "/cp", audit: "policy.yaml"}
+	s, err := f.spec()
+	if err != nil || !filepath.IsAbs(s.AuditPolicy) || filepath.Base(s.AuditPolicy) != "policy.yaml" {
+		t.Errorf("audit policy %q, %v", s.AuditPolicy, err)
+	}
+	f.audit = "none.yaml"
+	if _, err = f.spec(); !errors.As(err, new(usageError)) {
+		t.Errorf("a policy that is not there: %v", err)
 	}
 }
 

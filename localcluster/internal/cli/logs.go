@@ -21,7 +21,7 @@ import (
 func logNames() []string {
 	return []string{
 		controlplane.Etcd, controlplane.APIServer, controlplane.Scheduler, controlplane.ControllerManager, controlplane.Node,
-		cluster.SupervisorLog,
+		cluster.SupervisorLog, controlplane.Audit,
 	}
 }
 

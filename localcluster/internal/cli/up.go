@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -23,7 +24,7 @@ type upFlags struct {
 	cpus                  int
 	capacity              []string
 	wait                  time.Duration
-	controlPlane          string
+	controlPlane, audit   string
 	node, verbose         bool
 }
 
@@ -47,6 +48,7 @@ What a cluster in the same folder left when its processes were killed is removed
 	c.Flags().DurationVar(&f.wait, "wait", time.Minute, "how long to wait until the cluster is ready; 0 does not wait")
 	c.Flags().StringVar(&f.controlPlane, "control-plane", "", "the program kubespark-control-plane (default the one beside this program)")
 	c.Flags().BoolVar(&f.node, "node", true, "start the node; without it pods stay pending")
+	c.Flags().StringVar(&f.audit, "audit-policy", "", "file with an audit policy: the API server then writes an audit log, which `logs audit` prints")
 	c.Flags().BoolVar(&f.verbose, "verbose", false, "let the components log more")
 	return c
 }
@@ -101,9 +103,13 @@ func (f upFlags) spec() (statedir.Spec, error) {
 	if err != nil {
 		return statedir.Spec{}, err
 	}
+	audit, err := f.auditPolicy()
+	if err != nil {
+		return statedir.Spec{}, err
+	}
 	s := statedir.Spec{
 		ControlPlane: program, Port: f.port, Network: network, NodeName: f.name, CPUs: f.cpus, MemoryMiB: memory, Capacity: capacity,
-		NoNode: !f.node, Verbose: f.verbose,
+		NoNode: !f.node, Verbose: f.verbose, AuditPolicy: audit,
 	}
 	if err := s.Check(); err != nil {
 		return statedir.Spec{}, usageError{err}
@@ -132,6 +138,21 @@ func extendedResources(given []string) (map[string]int64, error) {
 		out[name] = n
 	}
 	return out, nil
+}
+
+// auditPolicy is the policy's absolute path, "" without one.
+func (f upFlags) auditPolicy() (string, error) {
+	if f.audit == "" {
+		return "", nil
+	}
+	if _, err := os.Stat(f.audit); err != nil {
+		return "", usageError{fmt.Errorf("--audit-policy: %w", err)}
+	}
+	path, err := filepath.Abs(f.audit)
+	if err != nil {
+		return "", fmt.Errorf("--audit-policy: %w", err)
+	}
+	return path, nil
 }
 
 func (f upFlags) memoryMiB() (int, error) {

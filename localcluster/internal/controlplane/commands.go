@@ -20,6 +20,9 @@ const (
 	Node              = "node"
 )
 
+// Audit is the name of the API server's audit log, which a cluster with an audit policy has.
+const Audit = "audit"
+
 // serviceRange holds the services' cluster IPs. Nothing routes them: the node resolves service names to pod IPs.
 const serviceRange, kubernetesClusterIP = "10.96.0.0/16", "10.96.0.1"
 
@@ -38,7 +41,7 @@ func etcdArgs(d statedir.Dir) []string {
 }
 
 func apiServerArgs(d statedir.Dir, s statedir.Spec) []string {
-	return []string{
+	args := []string{
 		"--etcd-servers=unix://" + d.EtcdSocket(),
 		"--bind-address=" + s.APIServer().Addr().String(),
 		"--secure-port=" + strconv.Itoa(s.Port),
@@ -61,6 +64,10 @@ func apiServerArgs(d statedir.Dir, s statedir.Spec) []string {
 		"--service-account-signing-key-file=" + d.Key(pki.ServiceAccountKey),
 		"--profiling=false",
 	}
+	if s.AuditPolicy != "" {
+		args = append(args, "--audit-policy-file="+s.AuditPolicy, "--audit-log-path="+d.Log(Audit))
+	}
+	return args
 }
 
 func schedulerArgs(d statedir.Dir) []string {

@@ -54,6 +54,20 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+func TestAuditPolicy(t *testing.T) {
+	s := spec()
+	if args := command(t, s, APIServer).Args; slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--audit") }) {
+		t.Errorf("audit without a policy: %q", args)
+	}
+	s.AuditPolicy = "/etc/policy.yaml"
+	args := command(t, s, APIServer).Args
+	for _, want := range []string{"--audit-policy-file=/etc/policy.yaml", "--audit-log-path=/state/logs/audit.log"} {
+		if !slices.Contains(args, want) {
+			t.Errorf("no %s in %q", want, args)
+		}
+	}
+}
+
 func TestNothingIsReachableFromOutside(t *testing.T) {
 	for _, c := range Commands("/state", spec(), "/bin/cluster") {
 		for _, arg := range c.Args {

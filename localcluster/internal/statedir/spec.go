@@ -3,6 +3,7 @@ package statedir
 import (
 	"fmt"
 	"net/netip"
+	"path/filepath"
 )
 
 // Spec is what a cluster was asked to be.
@@ -14,9 +15,10 @@ type Spec struct {
 	CPUs         int          `json:"cpus"`      // that the node advertises
 	MemoryMiB    int          `json:"memoryMiB"` // that the node advertises
 	// Capacity is what the node advertises beside CPU, memory and pods: amounts by resource name, such as example.com/gpu.
-	Capacity map[string]int64 `json:"capacity,omitempty"`
-	NoNode   bool             `json:"noNode,omitempty"` // a control plane alone: pods stay pending
-	Verbose  bool             `json:"verbose,omitempty"`
+	Capacity    map[string]int64 `json:"capacity,omitempty"`
+	NoNode      bool             `json:"noNode,omitempty"` // a control plane alone: pods stay pending
+	Verbose     bool             `json:"verbose,omitempty"`
+	AuditPolicy string           `json:"auditPolicy,omitempty"` // path of the API server's audit policy; empty: no audit log
 }
 
 // Check refuses what no cluster can be made of.
@@ -33,6 +35,8 @@ func (s Spec) Check() error {
 		return fmt.Errorf("--cpus %d is too few: a node has at least 1", s.CPUs)
 	case s.MemoryMiB < 1:
 		return fmt.Errorf("--memory is too little: a node has at least 1Mi")
+	case s.AuditPolicy != "" && !filepath.IsAbs(s.AuditPolicy):
+		return fmt.Errorf("--audit-policy %s is no absolute path", s.AuditPolicy)
 	}
 	return nil
 }
