@@ -85,6 +85,10 @@ uploads() {
 	upload_tests
 }
 
+# As many pods and drivers as the scenarios name; the gate's race detector runs fewer.
+full_size() { go test -tags long -count=1 -timeout 15m -run 'E111|E192|E224|E252|E280' ./cmd/kubespark-manager; }
+
+part "executors at full size" full_size
 part "uploads to real servers" uploads
 part "spark-shell and the Connect server" shells
 parts_table

@@ -303,8 +303,8 @@ func TestStopOneByOneE221(t *testing.T) {
 func TestStopOfManyE135E224(t *testing.T) {
 	within(t, nil, func(t *testing.T, s *spark) {
 		s.kubelet(time.Second, 100*time.Millisecond)
-		s.launch(800)
-		wait(30 * time.Second)
+		s.launch(size(800, 5000))
+		wait(time.Minute)
 		s.stop()
 		wait(time.Second)
 		want(t, "executors", len(s.ids()), 0)

@@ -92,6 +92,42 @@ func TestPermanentRefusalE184(t *testing.T) {
 	})
 }
 
+// E184: a restart of the manager changes nothing: without any pod ever three refusals end the application, and once there
+// was one they never do, even if none is left.
+func TestRefusalsAfterRestartE184(t *testing.T) {
+	invalid := kubetest.Fault{Verb: "create", Resource: "pods", Status: 422, Reason: "Invalid", Message: "spec.x is wrong"}
+	within(t, nil, func(t *testing.T, s *spark) {
+		s.server.Fail(invalid)
+		s.launch(5)
+		wait(1500 * time.Millisecond)
+		want(t, "exits of the first life", len(s.exits), 0)
+		s.crash()
+		s.launch(5)
+		wait(30 * time.Second)
+		if len(s.exits) != 1 || s.exits[0]["code"] != 1.0 || !strings.Contains(s.exits[0]["text"].(string), "spec.x is wrong") {
+			t.Errorf("exits: %v", s.exits)
+		}
+		want(t, "× pods.created", s.created, 0)
+	})
+	within(t, nil, func(t *testing.T, s *spark) {
+		s.launch(2)
+		wait(time.Second)
+		want(t, "× pods.created", s.created, 1)
+		s.crash()
+		for _, id := range s.ids() {
+			s.server.Remove("pods", ns, podName(id))
+		}
+		s.server.Fail(invalid)
+		s.launch(2)
+		wait(10 * time.Minute)
+		want(t, "exits", len(s.exits), 0)
+		s.server.Heal()
+		wait(time.Minute)
+		want(t, "executors", len(s.ids()), 2)
+		want(t, "× pods.created in both lives", s.created, 1)
+	})
+}
+
 // E186: an answer that is lost is made good by a look at the pod.
 func TestLostAnswerE186(t *testing.T) {
 	within(t, nil, func(t *testing.T, s *spark) {
@@ -164,6 +200,24 @@ func TestKillE210E239(t *testing.T) {
 		s.mu.Lock()
 		want(t, "journal", len(s.journal), 0)
 		s.mu.Unlock()
+	})
+}
+
+// E210: a killed executor whose pod the watch still shows as Pending runs all the same: it registered. After the grace
+// period it is deleted like any other.
+func TestKillOfLatePodE210(t *testing.T) {
+	within(t, nil, func(t *testing.T, s *spark) {
+		s.launch(3)
+		wait(time.Second)
+		s.register(1, 2, 3)
+		s.target(2)
+		s.command("executors.kill", object{"ids": []string{"2"}, "graceMs": 5000, "issuedAt": time.Now().UnixMilli()})
+		s.forget("killed", 2)
+		wait(4 * time.Second)
+		want(t, "executors in the grace period", s.ids(), []int{1, 2, 3})
+		wait(2 * time.Second)
+		want(t, "executors", s.ids(), []int{1, 3})
+		want(t, "journal", len(s.journal), 0)
 	})
 }
 

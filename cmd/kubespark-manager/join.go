@@ -52,7 +52,7 @@ func resume(r *bridge.Resume) *executor.Resume {
 		return nil
 	}
 	out := &executor.Resume{Totals: r.Totals, Profiles: r.Profiles, NextID: r.NextID, Executors: times(r.Executors),
-		Reported: bridge.Numbers(r.Reported), Denied: bridge.Numbers(r.Denied)}
+		Reported: bridge.Numbers(r.Reported), Denied: bridge.Numbers(r.Denied), PodsCreated: r.PodsCreated}
 	for _, ms := range r.Failures {
 		out.Failures = append(out.Failures, at(ms))
 	}

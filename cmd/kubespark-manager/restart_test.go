@@ -90,7 +90,7 @@ func TestNewestTargetE247(t *testing.T) {
 
 // E252: registrations and denials race: no executor is both registered and deleted by us.
 func TestDenyRaceE252(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(size(20, 500)) {
 		within(t, map[string]string{"spark.dynamicAllocation.executorIdleTimeout": "1s"}, func(t *testing.T, s *spark) {
 			rng := rand.New(rand.NewPCG(seed, 1))
 			s.launch(20)
@@ -101,7 +101,7 @@ func TestDenyRaceE252(t *testing.T) {
 					s.mu.Lock()
 					denied := s.denied[s.name(id)]
 					s.mu.Unlock()
-					if !denied && slices.Contains(s.ids(), id) {
+					if !denied && s.server.Get("pods", ns, podName(id)) != nil {
 						s.register(id)
 					}
 				})
@@ -123,8 +123,8 @@ func TestTroubleE192(t *testing.T) {
 		rng := rand.New(rand.NewPCG(192, 1))
 		s.server.KeepCalls(false)
 		s.kubelet(2*time.Second, time.Second)
-		const size = 100
-		s.launch(size)
+		executors := size(100, 1000)
+		s.launch(executors)
 		for range 30 {
 			wait(time.Minute)
 			s.server.Heal()
@@ -140,7 +140,7 @@ func TestTroubleE192(t *testing.T) {
 				s.server.ExpireWatches()
 			}
 			ids := s.ids()
-			for range size / 20 {
+			for range executors / 20 {
 				id := ids[rng.IntN(len(ids))]
 				if rng.IntN(2) == 0 {
 					s.server.Finish(ns, podName(id), 137, "Error")
@@ -152,11 +152,11 @@ func TestTroubleE192(t *testing.T) {
 		}
 		s.server.Heal()
 		wait(3 * time.Minute)
-		want(t, "executors", len(s.ids()), size)
-		want(t, "registered", s.registered(), size)
+		want(t, "executors", len(s.ids()), executors)
+		want(t, "registered", s.registered(), executors)
 		want(t, "exits", len(s.exits), 0)
-		if n := len(s.claimNames()); n > size+size/3 {
-			t.Errorf("%d claims for %d executors", n, size)
+		if n := len(s.claimNames()); n > executors+executors/3 {
+			t.Errorf("%d claims for %d executors", n, executors)
 		}
 		s.stop()
 		wait(3 * time.Second)
@@ -169,7 +169,8 @@ func TestManyEndsE111(t *testing.T) {
 	conf := map[string]string{"spark.executor.maxNumFailures": "100000"}
 	within(t, conf, func(t *testing.T, s *spark) {
 		s.kubelet(time.Second, 100*time.Millisecond)
-		s.launch(500)
+		pods := size(500, 1000)
+		s.launch(pods)
 		wait(20 * time.Second)
 		s.server.Fail(kubetest.Fault{Verb: "delete", Delay: 100 * time.Millisecond})
 		s.target(0)
@@ -177,7 +178,7 @@ func TestManyEndsE111(t *testing.T) {
 			s.server.Finish(ns, podName(id), 0, "Completed")
 		}
 		wait(10 * time.Second)
-		want(t, "deletes", len(s.server.Calls("delete", "pods")), 500)
+		want(t, "deletes", len(s.server.Calls("delete", "pods")), pods)
 		want(t, "executors", len(s.ids()), 0)
 	})
 }

@@ -19,6 +19,8 @@ type controller struct {
 	*spark
 	resource string
 	next     int // of a Deployment's pod names
+	// registersNot: the pods' executors ask for nothing.
+	registersNot bool
 }
 
 func (s *spark) controller(resource string) *controller {
@@ -80,7 +82,9 @@ func (c *controller) reconcile(set kubetest.Object) {
 		meta["name"], meta["namespace"] = pod, ns
 		c.server.Put("pods", kubetest.Object{"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": t["spec"],
 			"status": kubetest.Object{"phase": "Running"}})
-		c.begin(pod)
+		if !c.registersNot {
+			c.begin(pod)
+		}
 	}
 	for len(have) > wanted {
 		c.server.Remove("pods", ns, have[len(have)-1])
@@ -304,6 +308,64 @@ func TestSetSurvivesE248(t *testing.T) {
 		want(t, "left", s.stop(), 0)
 		want(t, "sets at the end", len(s.server.List("statefulsets")), 0)
 	})
+}
+
+// left puts a set into the cluster as an earlier life of the driver left it: with replicas and an owner.
+func (s *spark) left(resource, name string, replicas int, ownerUID string) {
+	kind := map[string]string{"statefulsets": "StatefulSet", "deployments": "Deployment"}[resource]
+	labels := object{"spark-app-selector": appID, "spark-role": "executor", "spark-exec-resourceprofile-id": "0", "spark-exec-id": "EXECID"}
+	s.server.Put(resource, object{"kind": kind, "apiVersion": "apps/v1", "metadata": object{"name": name, "namespace": ns, "labels": labels,
+		"ownerReferences": []any{object{"apiVersion": "v1", "kind": "Pod", "name": "driver", "uid": ownerUID, "controller": true}}},
+		"spec": object{"replicas": float64(replicas), "template": object{"metadata": object{"labels": labels},
+			"spec": object{"containers": []any{object{"name": "of-before"}}}}}})
+}
+
+// E250: a set that an earlier life of the driver left in the same pod is deleted with its pods and made anew: its template
+// has the old driver's port and secret. One of another driver is not touched; once it is gone with that driver, ours is made.
+func TestSetOfEarlierLifeE250(t *testing.T) {
+	for _, tc := range []struct {
+		resource, name string
+		conf           map[string]string
+	}{{"statefulsets", stateful, statefulConf}, {"deployments", deployed, deploymentConf()}} {
+		t.Run(tc.resource, func(t *testing.T) {
+			within(t, tc.conf, func(t *testing.T, s *spark) {
+				driver := kubetest.Text(s.server.Get("pods", ns, "driver"), "metadata", "uid")
+				c := s.controller(tc.resource)
+				c.registersNot = true // the executors of before know another driver
+				s.left(tc.resource, tc.name, 7, driver)
+				c.reconcile(s.server.Get(tc.resource, ns, tc.name))
+				c.registersNot = false
+				before := s.server.List("pods")
+				want(t, "pods of before, and the driver", len(before), 8)
+				s.launch(3)
+				wait(20 * time.Second)
+				want(t, "replicas", s.replicas(tc.resource, tc.name), 3)
+				want(t, "executors", len(s.ids()), 3)
+				want(t, "removals", len(s.removals()), 0)
+				want(t, "exits", len(s.exits), 0)
+				for _, p := range s.server.List("pods") {
+					if strings.Contains(fmt.Sprint(p["spec"]), "of-before") {
+						t.Errorf("pod %s has the template of before", kubetest.Text(p, "metadata", "name"))
+					}
+				}
+				want(t, "left", s.stop(), 0)
+				want(t, "sets at the end", len(s.server.List(tc.resource)), 0)
+			})
+			within(t, tc.conf, func(t *testing.T, s *spark) {
+				s.left(tc.resource, tc.name, 7, "another")
+				s.launch(3)
+				wait(time.Minute)
+				want(t, "replicas", s.replicas(tc.resource, tc.name), 7)
+				want(t, "deletes", len(s.server.Calls("delete", tc.resource)), 0)
+				want(t, "warnings", s.logged("belongs to another driver: delete it, or give this application an id of its own"), 1)
+				s.controller(tc.resource)
+				s.server.Remove(tc.resource, ns, tc.name) // with its driver
+				wait(2 * time.Minute)
+				want(t, "executors", len(s.ids()), 3)
+				want(t, "exits", len(s.exits), 0)
+			})
+		})
+	}
 }
 
 // E203: a scale call that hangs holds nothing up.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kubespark/kubespark/internal/kubetest"
@@ -62,8 +63,8 @@ func TestForeignPodsE067E082(t *testing.T) {
 	})
 }
 
-// E075, E280: an hour with a healthy watch needs no list; stock's way makes one every thirty seconds.
-func TestListsInAnHourE075E280(t *testing.T) {
+// E075: an hour with a healthy watch needs no list; stock's way makes one every thirty seconds.
+func TestListsInAnHourE075(t *testing.T) {
 	for stock, most := range map[string]int{"": 1, "safety-list": 125} {
 		within(t, map[string]string{"spark.kubespark.stock": stock}, func(t *testing.T, s *spark) {
 			s.kubelet(time.Second, time.Second)
@@ -77,6 +78,40 @@ func TestListsInAnHourE075E280(t *testing.T) {
 			}
 		})
 	}
+}
+
+// E280: many drivers whose executors work make hardly any lists: none in ten minutes, and one watch each that is opened again
+// at most twice.
+func TestManyDriversE280(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		drivers := make([]*spark, size(20, 500))
+		for i := range drivers {
+			drivers[i] = newSpark(t, nil)
+			drivers[i].kubelet(time.Second, time.Second)
+			drivers[i].launch(40)
+		}
+		wait(20 * time.Second)
+		count := func() (lists, watches, executors int) {
+			for _, s := range drivers {
+				lists += len(s.server.Calls("list", ""))
+				watches += len(s.server.Calls("watch", ""))
+				executors += s.registered()
+			}
+			return lists, watches, executors
+		}
+		listsBefore, watchesBefore, executors := count()
+		want(t, "executors", executors, 40*len(drivers))
+		wait(10 * time.Minute)
+		lists, watches, _ := count()
+		want(t, "lists in ten minutes", lists-listsBefore, 0) // two a second would be allowed
+		if n := watches - watchesBefore; n < len(drivers) || n > 2*len(drivers) {
+			t.Errorf("%d watches were opened by %d drivers", n, len(drivers))
+		}
+		for _, s := range drivers {
+			s.crash()
+			s.server.DropWatches()
+		}
+	})
 }
 
 // E078: a pod whose creation was answered counts at once, without any source. With creation-gate it does not.

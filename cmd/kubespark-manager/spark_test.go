@@ -39,6 +39,7 @@ type spark struct {
 	denied    map[string]bool
 	removed   []object // params of executor.remove
 	failures  []int64
+	created   int // × pods.created
 	totals    map[string]int
 	exits     []object
 	log       []string
@@ -151,7 +152,7 @@ func (s *spark) open(target int) {
 			reported = append(reported, r["id"].(string))
 		}
 		resume = object{"totals": s.totals, "profiles": append([]any{profile()}, s.profiles...), "nextId": s.next, "executors": executors,
-			"reported": reported, "denied": slices.Sorted(maps.Keys(s.denied)), "failures": s.failures}
+			"reported": reported, "denied": slices.Sorted(maps.Keys(s.denied)), "failures": s.failures, "podsCreated": s.created > 0}
 	} else {
 		s.totals["0"] = target
 	}
@@ -399,6 +400,8 @@ func (s *spark) notified(method string, params object) {
 		for _, id := range params["ids"].([]any) {
 			delete(s.denied, id.(string))
 		}
+	case "pods.created":
+		s.created++
 	case "metrics":
 	default:
 		s.t.Errorf("unexpected notification %s", method)

@@ -86,6 +86,8 @@ func says(s *Server, r *transcript, line string) {
 		s.Reserve(100, func(from, to int64, err error) { r.heard("reserve answered", []any{from, to, fmt.Sprint(err)}) })
 	case "list":
 		s.List(func(l ListResult, err error) { r.heard("list answered", []any{l, fmt.Sprint(err)}) })
+	case "created":
+		s.PodsCreated()
 	case "exit":
 		s.Exit(11, rest)
 	case "done":

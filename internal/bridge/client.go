@@ -48,6 +48,9 @@ func (s *Server) List(done func(ListResult, error)) { call(s, "executors.list", 
 // Build has the driver run the user's own feature steps on a pod.
 func (s *Server) Build(p PodBuild, done func(PodBuilt, error)) { call(s, "pod.build", p, done) }
 
+// PodsCreated tells that an executor pod of the application exists, or did.
+func (s *Server) PodsCreated() { s.notify("pods.created", struct{}{}) }
+
 // Exit ends the driver JVM.
 func (s *Server) Exit(code int, text string) { s.notify("app.exit", Exit{code, text}) }
 

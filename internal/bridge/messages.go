@@ -61,6 +61,8 @@ type Resume struct {
 	Reported  []ID               `json:"reported"`
 	Denied    []ID               `json:"denied"`
 	Failures  []int64            `json:"failures"`
+	// PodsCreated: an executor pod of the application existed once.
+	PodsCreated bool `json:"podsCreated"`
 }
 
 // OpenResult answers session.open.

@@ -46,6 +46,7 @@ type Driver interface {
 	Deny(ids []int64, done func(registered []int64, err error))
 	Allow(ids []int64)
 	Reserve(n int, done func(from, to int64, err error))
+	PodsCreated() // said once a life: there is, or was, an executor pod
 	List(done func(known map[int64]time.Time, err error))
 	Exit(code int, text string)
 	CommandDone(seq int64)
@@ -106,6 +107,7 @@ type Manager struct {
 	ready     bool            // the driver pod is Ready
 	began     bool            // something may have been written
 	exited    bool            // the driver was told to end
+	told      bool            // of the first executor pod
 	dirty     bool            // the allocator has something to decide
 	nextRound time.Time
 	rounds    int64
@@ -208,6 +210,10 @@ func (m *Manager) step(now time.Time) time.Duration {
 	earliest(m.nextRound)
 	if m.dirty && m.gate {
 		earliest(now)
+	}
+	if !m.told && (m.allocator.EverCreated() || m.sets != nil && m.sets.EverMade()) {
+		m.told = true
+		m.driver.PodsCreated()
 	}
 	earliest(m.gauges(now))
 	return max(time.Millisecond, next.Sub(now))

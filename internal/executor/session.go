@@ -47,6 +47,8 @@ type Resume struct {
 	Reported  []int64
 	Denied    []int64
 	Failures  []time.Time
+	// PodsCreated: an executor pod of the application existed once, so refusals no longer end it.
+	PodsCreated bool
 }
 
 // FallbackError says that this manager cannot run the application and that nothing was written: the stock manager may.

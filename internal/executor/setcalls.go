@@ -35,7 +35,10 @@ func (m *Manager) createSet(c sets.Change) {
 			m.log("INFO", allocatorLogger, fmt.Sprintf("Created %s %s with %d replicas for ResourceProfile Id: %d.", kind.Object,
 				c.Name, c.Replicas, c.Profile))
 		}
-		o := setOutcome(sets.Change{Profile: c.Profile, Name: c.Name, Replicas: replicas}, err)
+		if err == nil {
+			c.Replicas = replicas
+		}
+		o := setOutcome(c, err)
 		m.post(func() { m.setAnswered(o) })
 	})
 }

@@ -116,8 +116,12 @@ func (m *Manager) run(list snapshot.List, version string, profile, target int) {
 	m.lifecycle = lifecycle.New(m.set.lifecycle, resume.Reported, resume.Failures)
 	m.allocator = allocator.New(m.set.allocator, resume.NextID, resume.Denied)
 	m.allocator.SetTargets(totals)
-	if resume.NextID > 1 { // what an earlier life had created has no other witness
+	if resume.PodsCreated { // what an earlier life had created may be gone
 		m.allocator.AnyCreated()
+		if m.sets != nil {
+			m.sets.AnyMade()
+		}
+		m.told = true
 	}
 	m.facts = m.store.Subscribe()
 	m.makeCtx, m.stopMake = context.WithCancel(m.ctx)

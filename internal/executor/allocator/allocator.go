@@ -70,6 +70,9 @@ func (a *Allocator) SetTargets(totals map[int]int) {
 // AnyCreated tells that an executor pod of the application was created once: no refusal ends it any more.
 func (a *Allocator) AnyCreated() { a.anyCreated = true }
 
+// EverCreated says whether an executor pod of the application is known to have been created.
+func (a *Allocator) EverCreated() bool { return a.anyCreated }
+
 // Touch tells that what Spark knows of an executor has changed.
 func (a *Allocator) Touch(id int64) { a.count.touched = append(a.count.touched, id) }
 

@@ -137,6 +137,12 @@ func New(set Settings) *Allocator {
 		unlabelled: map[int64]bool{}, costs: map[string]*cost{}}
 }
 
+// AnyMade tells that a set of the application was made once: no refusal ends it any more.
+func (a *Allocator) AnyMade() { a.anyMade = true }
+
+// EverMade says whether a set of the application is known to have been made.
+func (a *Allocator) EverMade() bool { return a.anyMade }
+
 // Name is the name of a profile's set.
 func (a *Allocator) Name(profile int) string {
 	return a.set.Kind.prefix + a.set.AppID + "-" + strconv.Itoa(profile)

@@ -214,6 +214,11 @@ func (d driver) Reserve(n int, done func(from, to int64, err error)) {
 	})
 }
 
+// PodsCreated is pods.created.
+func (d driver) PodsCreated() {
+	d.say("pods created", func() { d.l.pass("created", func() { d.l.w.spark.created = true }) })
+}
+
 // List is executors.list.
 func (d driver) List(done func(map[int64]time.Time, error)) {
 	d.say("list executors", func() {

@@ -27,6 +27,7 @@ type spark struct {
 	next     int64
 	known    map[int64]*executorOf
 	ever     bool // an executor registered once
+	created  bool // the manager said that it created a pod, or ever
 	killed   map[int64]bool
 	leaving  map[int64]bool // decommissioned
 	ended    map[int64]bool // reported by the manager
@@ -147,7 +148,7 @@ func (s *spark) detached() { s.attached = nil }
 
 func (s *spark) resume() *executor.Resume {
 	r := &executor.Resume{Totals: maps.Clone(s.totals), NextID: s.next, Executors: s.times(), Reported: sortedKeys(s.ended),
-		Denied: sortedKeys(s.denied), Failures: slices.Clone(s.failures)}
+		Denied: sortedKeys(s.denied), Failures: slices.Clone(s.failures), PodsCreated: s.created}
 	for _, id := range sortedKeys(s.profiles) {
 		r.Profiles = append(r.Profiles, profileOf(id))
 	}
@@ -267,7 +268,7 @@ func (s *spark) register(x *process) {
 		s.w.note("executor %d is refused", id)
 		s.w.cluster.exit(x, 1, "Error")
 	default:
-		s.known[id], s.ever = &executorOf{time.Now(), x}, true
+		s.known[id], s.ever, s.created = &executorOf{time.Now(), x}, true, true
 		s.w.note("executor %d registers", id)
 		at, profile, host := time.Now(), x.pod.profile, x.pod.node.name
 		s.fact(func(l *life) {

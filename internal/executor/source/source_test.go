@@ -105,6 +105,26 @@ func expect(t *testing.T, d *diary, want ...string) {
 	}
 }
 
+// A watch that comes to its ordinary end is resumed, and healthy all the while: no list is due between. One that breaks is not.
+func TestHealthyBetweenWatches(t *testing.T) {
+	watching(t, func(s *kubetest.Server, _ *diary, w *Watch) {
+		sleep(time.Second)
+		for range 20 * 60 * 25 { // 25 minutes: a watch lives five to ten, and is resumed after 100 ms
+			if sleep(50 * time.Millisecond); !w.Healthy() {
+				t.Error("not healthy")
+				break
+			}
+		}
+		if n := len(s.Calls("watch", "pods")); n < 3 {
+			t.Errorf("%d watches", n)
+		}
+		s.DropWatches()
+		if sleep(time.Millisecond); w.Healthy() {
+			t.Error("healthy without a watch")
+		}
+	})
+}
+
 // E060, E067, E082: one list, then events in order, of our pods only.
 func TestWatchE060(t *testing.T) {
 	watching(t, func(s *kubetest.Server, d *diary, w *Watch) {

@@ -44,7 +44,7 @@ func NewWatch(c Cluster, r *snapshot.Reader, s Sink, version string) *Watch {
 	return &Watch{cluster: c, reader: r, sink: s, version: version}
 }
 
-// Healthy says whether the watch is open.
+// Healthy says whether the watch is open, or about to be resumed after its ordinary end.
 func (w *Watch) Healthy() bool { return w.healthy.Load() }
 
 // Run watches until ctx ends.
@@ -53,11 +53,14 @@ func (w *Watch) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := w.once(ctx)
-		w.healthy.Store(false)
+		lived := time.Since(began)
+		if err != nil || lived < steady { // one that came to its end is resumed at once, and needs no list between
+			w.healthy.Store(false)
+		}
 		if ctx.Err() != nil {
 			return
 		}
-		if !pause(ctx, w.next(err, time.Since(began))) {
+		if !pause(ctx, w.next(err, lived)) {
 			return
 		}
 	}

@@ -30,6 +30,7 @@ private[spark] final class Journal {
   private val reported = mutable.LinkedHashSet.empty[String]
   private val failures = mutable.ArrayBuffer.empty[Long]
   private val denied = ConcurrentHashMap.newKeySet[String]()
+  private var created = false
 
   /** Merges the wanted executors per profile: entries overwrite, profiles that are absent keep their number. */
   def setTotals(wanted: Map[ResourceProfile, Int]): Unit = synchronized {
@@ -84,6 +85,9 @@ private[spark] final class Journal {
     first
   }
 
+  /** An executor pod exists, or did: the next child is told. */
+  def podsCreated(): Unit = synchronized { created = true }
+
   def isDenied(id: String): Boolean = denied.contains(id)
   def deny(id: String): Unit = denied.add(id)
   def allow(id: String): Unit = denied.remove(id)
@@ -107,6 +111,7 @@ private[spark] final class Journal {
     denied.forEach(id => refused.add(id))
     val times = node.putArray("failures")
     failures.foreach(times.add(_: Long))
+    node.put("podsCreated", created)
     node
   }
 

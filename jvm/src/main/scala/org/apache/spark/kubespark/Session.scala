@@ -96,8 +96,11 @@ private[spark] final class Session(val settings: Settings, conf: SparkConf) exte
     id
   }
 
-  def registered(id: String, host: String, profile: Int): Unit = journal.fact("executor.registered",
-    Json.obj().put("id", id).put("host", host).put("profile", profile).put("registeredAt", System.currentTimeMillis()))
+  def registered(id: String, host: String, profile: Int): Unit = {
+    journal.podsCreated() // the manager may die before it hears of its own pod
+    journal.fact("executor.registered",
+      Json.obj().put("id", id).put("host", host).put("profile", profile).put("registeredAt", System.currentTimeMillis()))
+  }
 
   def removed(id: String, reason: String): Unit =
     journal.fact("executor.removed", Json.obj().put("id", id).put("reason", reason))
@@ -151,6 +154,7 @@ private[spark] final class Session(val settings: Settings, conf: SparkConf) exte
       val from = journal.reserve(n)
       answer(Json.obj().put("from", from).put("to", from + n - 1))
     case "executors.list" => list()
+    case "pods.created" => done(journal.podsCreated())
     case "pod.build" => steps.build(params)
     case "app.exit" => done(exit(params.path("code").asInt(1), params.path("text").asText()))
     case "command.done" => done(journal.done(params.path("seq").asLong()))
