@@ -20,6 +20,7 @@ require (
 	golang.org/x/sync v0.25.0
 	k8s.io/api v0.37.2
 	k8s.io/client-go v0.37.2
+	pgregory.net/rapid v1.2.0
 	sigs.k8s.io/yaml v1.6.0
 )
 

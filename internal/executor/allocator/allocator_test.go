@@ -3,19 +3,19 @@ package allocator
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/kubespark/kubespark/internal/executor/snapshot"
 )
 
 // house drives an allocator against a store as the manager does, by hand and with its own clock.
 type house struct {
-	t     *testing.T
+	t     reporter
 	a     *Allocator
 	store *snapshot.Store
 	known map[int64]bool
@@ -25,7 +25,13 @@ type house struct {
 	v     uint64
 }
 
-func newHouse(t *testing.T, edit func(*Settings)) *house {
+// reporter is a testing.T or a rapid.T.
+type reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
+func newHouse(t reporter, edit func(*Settings)) *house {
 	set := Settings{Paced: true, BatchSize: 5, BatchDelay: time.Second, MaxPending: math.MaxInt32, MaxPendingPerRP: math.MaxInt32,
 		Maximum: math.MaxInt32, Timeout: 600 * time.Second, IdleTimeout: 10 * time.Second}
 	if edit != nil {
@@ -296,58 +302,55 @@ func TestWindow(t *testing.T) {
 
 // E138: whatever happens in whatever order, no create goes past the target or the pending limit.
 func TestInvariantE138(t *testing.T) {
-	for seed := range uint64(200) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		limit := 1 + rng.IntN(8)
-		h := newHouse(t, func(s *Settings) { s.Paced, s.MaxPending = rng.IntN(2) == 0, limit })
-		h.a.SetTargets(map[int]int{0: rng.IntN(10)})
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "") }
+		limit := 1 + draw(8)
+		h := newHouse(t, func(s *Settings) { s.Paced, s.MaxPending = draw(2) == 0, limit })
+		h.a.SetTargets(map[int]int{0: draw(10)})
 		var open []Create
-		for range 300 {
-			h.now = h.now.Add(time.Duration(rng.IntN(3000)) * time.Millisecond)
-			open = h.disturb(rng, open)
+		for range rapid.IntRange(1, 200).Draw(t, "steps") {
+			h.now = h.now.Add(time.Duration(draw(3000)) * time.Millisecond)
+			open = h.disturb(draw, open)
 			act := h.round()
 			h.check(act, limit)
 			open = append(open, act.Creates...)
 			open = append(open, act.Resolve...)
 			if len(act.Deny) > 0 {
-				h.a.Denied(act.Deny, act.Deny[:rng.IntN(len(act.Deny)+1)], h.now)
+				h.a.Denied(act.Deny, act.Deny[:draw(len(act.Deny)+1)], h.now)
 			}
 			for _, p := range act.Deletes {
-				h.a.Deleted(p.ID, rng.IntN(3) > 0, false, h.now)
+				h.a.Deleted(p.ID, draw(3) > 0, false, h.now)
 			}
 		}
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
-	}
+	})
 }
 
 // disturb lets one random thing happen.
-func (h *house) disturb(rng *rand.Rand, open []Create) []Create {
+func (h *house) disturb(draw func(int) int, open []Create) []Create {
 	pods := h.store.Pods()
-	switch n := rng.IntN(10); {
+	switch n := draw(10); {
 	case n == 0:
-		h.a.SetTargets(map[int]int{0: rng.IntN(10)})
+		h.a.SetTargets(map[int]int{0: draw(10)})
 	case n < 6 && len(open) > 0:
-		i := rng.IntN(len(open))
+		i := draw(len(open))
 		c := open[i]
 		open = slices.Delete(open, i, i+1)
-		kind := []Kind{Created, Created, Created, Busy, Lost, Skipped, Refused}[rng.IntN(7)]
-		if kind == Created || (kind == Lost && rng.IntN(2) == 0) {
+		kind := []Kind{Created, Created, Created, Busy, Lost, Skipped, Refused}[draw(7)]
+		if kind == Created || (kind == Lost && draw(2) == 0) {
 			h.show(c.ID, c.Profile, snapshot.Pending)
 		}
 		h.a.Answer(Outcome{ID: c.ID, Kind: kind, Sent: h.now}, h.now)
 	case n < 8 && len(pods) > 0:
-		p := pods[rng.IntN(len(pods))]
+		p := pods[draw(len(pods))]
 		if p.State == snapshot.Pending {
 			h.show(p.ID, 0, snapshot.Running)
-			h.known[p.ID] = rng.IntN(2) == 0
+			h.known[p.ID] = draw(2) == 0
 		} else {
 			h.show(p.ID, 0, snapshot.Failed)
 			delete(h.known, p.ID)
 		}
 	case n == 8 && len(pods) > 0:
-		p := pods[rng.IntN(len(pods))]
+		p := pods[draw(len(pods))]
 		h.store.Remove(p.ID, nil, h.now)
 		delete(h.known, p.ID)
 	}

@@ -2,11 +2,13 @@ package claims
 
 import (
 	"fmt"
-	"math/rand/v2"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 const gi = 1 << 30
@@ -127,35 +129,35 @@ func TestRoomE165E174E175(t *testing.T) {
 
 // E169: whatever happens in whatever order, no claim is mounted by two executors.
 func TestNeverTwiceE169(t *testing.T) {
-	for seed := range uint64(200) {
-		rng := rand.New(rand.NewPCG(seed, 7))
-		tb := New(Settings{Larger: rng.IntN(2) == 0}, []string{"d"}, t0)
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "") }
+		tb := New(Settings{Larger: draw(2) == 0}, []string{"d"}, t0)
 		mounted := map[int64][]string{}
 		exists := map[string]Claim{"d": claim("d", gi)}
 		var id int64
-		for range 300 {
-			switch rng.IntN(4) {
+		for range rapid.IntRange(1, 200).Draw(t, "steps") {
+			switch draw(4) {
 			case 0, 1:
 				id++
-				w := claim(fmt.Sprint("own-", id), int64(1+rng.IntN(3))*gi)
-				if names, hold := tb.Prepare(id, []Claim{w}, rng.IntN(2) == 0, t0); !hold {
+				w := claim(fmt.Sprint("own-", id), int64(1+draw(3))*gi)
+				if names, hold := tb.Prepare(id, []Claim{w}, draw(2) == 0, t0); !hold {
 					mounted[id] = names
 					if _, ok := exists[names[0]]; !ok {
 						exists[names[0]] = w
 					}
 				}
 			case 2:
-				for gone := range mounted {
+				if len(mounted) > 0 {
+					gone := slices.Sorted(maps.Keys(mounted))[draw(len(mounted))]
 					tb.Mounts(gone, mounted[gone], true)
 					tb.Release(gone)
 					delete(mounted, gone)
-					break
 				}
 			case 3:
 				var list []Claim
-				for _, c := range exists {
-					if rng.IntN(10) > 0 { // a stale list
-						list = append(list, c)
+				for _, name := range slices.Sorted(maps.Keys(exists)) {
+					if draw(10) > 0 { // a stale list
+						list = append(list, exists[name])
 					}
 				}
 				tb.Replace(list)
@@ -163,10 +165,10 @@ func TestNeverTwiceE169(t *testing.T) {
 			by := map[string]int64{"d": -1}
 			for e, names := range mounted {
 				if other, ok := by[names[0]]; ok {
-					t.Fatalf("seed %d: %s is mounted by %d and %d", seed, names[0], other, e)
+					t.Fatalf("%s is mounted by %d and %d", names[0], other, e)
 				}
 				by[names[0]] = e
 			}
 		}
-	}
+	})
 }

@@ -37,7 +37,10 @@ type desk struct {
 }
 
 // letters are what can happen: see happen.
-const letters = "cwlrkfg+-dt"
+const (
+	letters = "cwlrkfg+-dt"
+	more    = letters + "qx" // of long programs: they would make the small ones too many
+)
 
 func newDesk() *desk {
 	d := &desk{store: snapshot.NewStore(), known: map[int64]time.Time{}, now: time.Unix(1000, 0), next: 1, made: map[int64]bool{},
@@ -86,6 +89,12 @@ func (d *desk) happen(c rune) bool {
 			return false
 		}
 		d.show(d.open[0].ID, snapshot.Pending)
+	case 'q': // the oldest create is refused
+		if len(d.open) == 0 || d.store.Get(d.open[0].ID) != nil {
+			return false
+		}
+		d.a.Answer(allocator.Outcome{ID: d.open[0].ID, Kind: allocator.Busy, Sent: d.now, Text: "quota"}, d.now)
+		d.open = d.open[1:]
 	default:
 		return d.change(c)
 	}
@@ -146,6 +155,9 @@ func (d *desk) change(c rune) bool {
 		case c == 'f' && p.State == snapshot.Running:
 			d.ended[p.ID] = true
 			d.show(p.ID, snapshot.Failed)
+		case c == 'x' && known && !d.ended[p.ID]: // Spark kills the oldest executor and forgets it
+			delete(d.known, p.ID)
+			d.a.Touch(p.ID)
 		case c == 'g':
 			d.ended[p.ID] = true
 			d.store.Remove(p.ID, nil, d.now)
@@ -301,7 +313,7 @@ func TestLongPrograms(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		var b strings.Builder
 		for range 120 {
-			b.WriteByte(letters[r.IntN(len(letters))])
+			b.WriteByte(more[r.IntN(len(more))])
 		}
 		if fails(b.String()) {
 			small := shrink(b.String(), fails)
