@@ -501,6 +501,10 @@ func TestStartFailuresE188(t *testing.T) {
 		}
 		wait(30 * time.Minute)
 		want(t, "exits", len(s.exits), 1)
+		turns := s.turns.Load()
+		if wait(10 * time.Minute); s.turns.Load()-turns > 100 { // nothing is left to decide
+			t.Errorf("the manager woke %d times in ten minutes after the end", s.turns.Load()-turns)
+		}
 		counted := 0
 		for _, r := range s.removals() {
 			if r["countsAsFailure"] == true {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,7 +40,8 @@ type spark struct {
 	denied    map[string]bool
 	removed   []object // params of executor.remove
 	failures  []int64
-	created   int // × pods.created
+	created   int          // × pods.created
+	turns     atomic.Int64 // how often the manager's owner woke
 	totals    map[string]int
 	exits     []object
 	log       []string
@@ -114,6 +116,7 @@ func (s *spark) launch(target int) {
 	s.starts++
 	s.mu.Unlock()
 	env := executor.Env{Getenv: func(string) (string, bool) { return "", false }, PID: 42, Version: "test", Hostname: "driver",
+		Turn: func() { s.turns.Add(1) },
 		Connect: func(o kube.Options) (*rest.Config, error) {
 			if s.realLogin {
 				cfg, err := kube.Config(o)

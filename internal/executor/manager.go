@@ -207,9 +207,11 @@ func (m *Manager) step(now time.Time) time.Duration {
 		m.guard(func() { m.runAllocator(now) })
 	}
 	earliest(m.checkKnown(now))
-	earliest(m.nextRound)
-	if m.dirty && m.gate {
-		earliest(now)
+	if m.gate { // while it is closed no round is due, whatever the last one said
+		earliest(m.nextRound)
+		if m.dirty {
+			earliest(now)
+		}
 	}
 	if !m.told && (m.allocator.EverCreated() || m.sets != nil && m.sets.EverMade()) {
 		m.told = true
