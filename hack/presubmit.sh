@@ -19,13 +19,13 @@ vet() {
 	go vet ./...
 	go vet -tags spark ./jvm/...
 	(cd hack/image && go vet ./...)
-	(cd localcluster && go vet $(nested_packages) && go vet -tags e2e,contracts ./e2e/...)
+	(cd localcluster && go vet $(nested_packages) && go vet -tags e2e,contracts,e2elong ./e2e/...)
 }
 
 lint() {
 	bin/golangci-lint run ./...
 	(cd hack/image && ../../bin/golangci-lint run --config ../../.golangci.yml ./...)
-	(cd localcluster && ../bin/golangci-lint run --config ../.golangci.yml --build-tags e2e,contracts ./internal/... ./cmd/kubespark-cluster/... ./e2e/...)
+	(cd localcluster && ../bin/golangci-lint run --config ../.golangci.yml --build-tags e2e,contracts,e2elong ./internal/... ./cmd/kubespark-cluster/... ./e2e/...)
 }
 
 generated() {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -21,7 +22,9 @@ import (
 type testCluster struct {
 	bin, stateDir, kubeconfig, master string
 	apps                              string // testdata, readable by every user
+	borrowed                          bool   // it ran before, and goes on
 	sparkHomes                        map[string]string
+	config                            *rest.Config
 	client                            kubernetes.Interface
 }
 
@@ -67,6 +70,10 @@ func (c *testCluster) configure() error {
 	if c.sparkHomes[defaultSpark] == "" {
 		return fmt.Errorf("KUBESPARK_SPARK_HOMES names no Spark %s; run the tests with `make e2e`", defaultSpark)
 	}
+	if dir := os.Getenv("KUBESPARK_E2E_STATE"); dir != "" {
+		c.stateDir, c.borrowed, c.apps = dir, true, "testdata"
+		return nil
+	}
 	dir, err := os.MkdirTemp("", "kubespark-e2e-")
 	if err != nil {
 		return err
@@ -79,7 +86,11 @@ func (c *testCluster) configure() error {
 	return os.CopyFS(c.apps, os.DirFS("testdata"))
 }
 
+// up starts the cluster; one that runs already, whose folder KUBESPARK_E2E_STATE names, is taken as it is.
 func (c *testCluster) up() error {
+	if c.borrowed {
+		return c.connect()
+	}
 	began := time.Now()
 	if err := c.command("kubespark-cluster", "up", "--state-dir", c.stateDir, "--port", clusterPort,
 		"--network", clusterNetwork, "--capacity", "example.com/gpu=2"); err != nil {
@@ -92,12 +103,17 @@ func (c *testCluster) up() error {
 			return err
 		}
 	}
+	return c.connect()
+}
+
+func (c *testCluster) connect() error {
 	c.kubeconfig = filepath.Join(c.stateDir, "kubeconfig")
 	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
 	if err != nil {
 		return err
 	}
 	config.QPS, config.Burst = 100, 200
+	c.config = config
 	c.master = "k8s://" + config.Host
 	c.client, err = kubernetes.NewForConfig(config)
 	return err
@@ -105,6 +121,9 @@ func (c *testCluster) up() error {
 
 // down stops the cluster and fails when anything of it is left.
 func (c *testCluster) down() error {
+	if c.borrowed {
+		return nil
+	}
 	if err := c.command("kubespark-cluster", "down", "--state-dir", c.stateDir); err != nil {
 		return err
 	}

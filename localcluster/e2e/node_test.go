@@ -100,8 +100,8 @@ func TestTerminationGrace(t *testing.T) {
 	grace := int64(2)
 	stubborn.Spec.TerminationGracePeriodSeconds = &grace
 	j.create(stubborn)
-	j.runs("polite")
-	j.runs("stubborn")
+	j.says("polite", "ready") // before that SIGTERM does nothing to a first process
+	j.says("stubborn", "ready")
 	for _, name := range []string{"polite", "stubborn"} {
 		began := time.Now()
 		if err := cluster.client.CoreV1().Pods(j.namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {

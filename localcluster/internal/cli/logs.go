@@ -33,7 +33,7 @@ func (a *App) logsCommand() *cobra.Command {
 		Long:      "logs prints what a component of the cluster has logged since `up`. The components are\n" + strings.Join(logNames(), ", ") + ".",
 		ValidArgs: logNames(),
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || !slices.Contains(logNames(), args[0]) {
+			if len(args) != 1 || !slices.Contains(logNames(), args[0]) && !controlplane.IsNode(args[0]) {
 				return usageError{fmt.Errorf("name one component: %s", strings.Join(logNames(), ", "))}
 			}
 			return nil

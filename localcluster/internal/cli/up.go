@@ -21,7 +21,7 @@ import (
 type upFlags struct {
 	port                  int
 	network, memory, name string
-	cpus                  int
+	cpus, nodes           int
 	capacity              []string
 	wait                  time.Duration
 	controlPlane, audit   string
@@ -45,6 +45,7 @@ What a cluster in the same folder left when its processes were killed is removed
 	c.Flags().IntVar(&f.cpus, "cpus", 64, "CPUs that the node advertises; pods share the CPUs of the machine whatever this says")
 	c.Flags().StringVar(&f.memory, "memory", "", "memory that the node advertises, such as 16Gi (default the machine's)")
 	c.Flags().StringArrayVar(&f.capacity, "capacity", nil, "extended resource that the node advertises, such as example.com/gpu=2; several times for several")
+	c.Flags().IntVar(&f.nodes, "nodes", 1, "how many nodes there are; each advertises the CPUs and the memory given")
 	c.Flags().DurationVar(&f.wait, "wait", time.Minute, "how long to wait until the cluster is ready; 0 does not wait")
 	c.Flags().StringVar(&f.controlPlane, "control-plane", "", "the program kubespark-control-plane (default the one beside this program)")
 	c.Flags().BoolVar(&f.node, "node", true, "start the node; without it pods stay pending")
@@ -108,7 +109,7 @@ func (f upFlags) spec() (statedir.Spec, error) {
 		return statedir.Spec{}, err
 	}
 	s := statedir.Spec{
-		ControlPlane: program, Port: f.port, Network: network, NodeName: f.name, CPUs: f.cpus, MemoryMiB: memory, Capacity: capacity,
+		ControlPlane: program, Port: f.port, Network: network, NodeName: f.name, CPUs: f.cpus, MemoryMiB: memory, Capacity: capacity, Nodes: f.nodes,
 		NoNode: !f.node, Verbose: f.verbose, AuditPolicy: audit,
 	}
 	if err := s.Check(); err != nil {

@@ -87,7 +87,7 @@ func TestClearEndsWhatAKilledSupervisorLeft(t *testing.T) {
 	if want := fmt.Sprintf("ending etcd (pid %d), which its supervisor left\n", mine.PID); said.String() != want {
 		t.Errorf("said %q, want %q", said.String(), want)
 	}
-	if diff := cmp.Diff([]string{d.Node()}, cleaned); diff != "" {
+	if diff := cmp.Diff([]string{d.Node(0)}, cleaned); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := os.Stat(string(d)); !errors.Is(err, fs.ErrNotExist) {

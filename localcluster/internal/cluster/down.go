@@ -72,8 +72,10 @@ func (h Host) clear(ctx context.Context, d statedir.Dir, say func(format string,
 			return err
 		}
 	}
-	if err := h.CleanNode(d.Node()); err != nil {
-		return fmt.Errorf("remove what the node left: %w", err)
+	for i := range r.Spec.NodeCount() {
+		if err := h.CleanNode(d.Node(i)); err != nil {
+			return fmt.Errorf("remove what the node left: %w", err)
+		}
 	}
 	return d.Empty()
 }

@@ -93,10 +93,10 @@ func newParts(d statedir.Dir, spec statedir.Spec, spawner *supervisor.Spawner) (
 			},
 			Grace: 5 * time.Second,
 		}
-		switch c.Name {
-		case controlplane.Node: // it ends its pods' containers first
+		switch {
+		case controlplane.IsNode(c.Name): // it ends its pods' containers first
 			part.Prepare, part.Grace = prober.CreateObjects, 15*time.Second
-		case controlplane.APIServer:
+		case c.Name == controlplane.APIServer:
 			all = append(all, part)
 			part = service(spec, prober)
 		}

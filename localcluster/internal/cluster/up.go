@@ -236,15 +236,18 @@ func (h Host) awaitPort(ctx context.Context, at netip.AddrPort) (by string, err 
 }
 
 func (h Host) checkPorts(ctx context.Context, s statedir.Spec) error {
-	for _, p := range []struct {
-		at     netip.AddrPort
-		use    string
-		change string
-	}{
+	type port struct {
+		at          netip.AddrPort
+		use, change string
+	}
+	ports := []port{
 		{s.APIServer(), "the API server", "name another with --port"},
 		{s.Service(), "the API server as pods see it", "end that process, or name other addresses with --network"},
-		{s.Kubelet(), "the node", "end that process, or name other addresses with --network"},
-	} {
+	}
+	for i := range s.NodeCount() {
+		ports = append(ports, port{s.Kubelet(i), "the node", "end that process, or name other addresses with --network"})
+	}
+	for _, p := range ports {
 		by, err := h.awaitPort(ctx, p.at)
 		if err == nil {
 			continue

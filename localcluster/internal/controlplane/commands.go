@@ -4,6 +4,7 @@ package controlplane
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/kubespark/kubespark/localcluster/internal/pki"
 	"github.com/kubespark/kubespark/localcluster/internal/statedir"
@@ -22,6 +23,13 @@ const (
 
 // Audit is the name of the API server's audit log, which a cluster with an audit policy has.
 const Audit = "audit"
+
+// IsNode reports whether a component is a node: the first has the plain name, the others a number behind it.
+func IsNode(component string) bool {
+	number, numbered := strings.CutPrefix(component, Node+"-")
+	_, err := strconv.ParseUint(number, 10, 16)
+	return component == Node || numbered && err == nil
+}
 
 // serviceRange holds the services' cluster IPs. Nothing routes them: the node resolves service names to pod IPs.
 const serviceRange, kubernetesClusterIP = "10.96.0.0/16", "10.96.0.1"
@@ -58,7 +66,9 @@ func apiServerArgs(d statedir.Dir, s statedir.Spec) []string {
 		"--kubelet-certificate-authority=" + d.Key(pki.CA),
 		"--kubelet-client-certificate=" + d.Key(pki.KubeletClientCert),
 		"--kubelet-client-key=" + d.Key(pki.KubeletClientKey),
-		"--kubelet-preferred-address-types=InternalIP", // the node's name is in no DNS
+		"--kubelet-preferred-address-types=InternalIP",             // the node's name is in no DNS
+		"--proxy-client-cert-file=" + d.Key(pki.KubeletClientCert), // towards the metrics API, which a node serves
+		"--proxy-client-key-file=" + d.Key(pki.KubeletClientKey),
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + d.Key(pki.ServiceAccountPublicKey),
 		"--service-account-signing-key-file=" + d.Key(pki.ServiceAccountKey),
@@ -115,7 +125,9 @@ func Commands(d statedir.Dir, s statedir.Spec, program string) []Command {
 		{ControllerManager, s.ControlPlane, controllerManagerArgs(d)},
 	}
 	if !s.NoNode {
-		all = append(all, Command{Node, program, []string{"node", "--state-dir=" + string(d)}})
+		for i := range s.NodeCount() {
+			all = append(all, Command{statedir.Numbered(Node, i), program, []string{"node", "--state-dir=" + string(d), "--number=" + strconv.Itoa(i)}})
+		}
 	}
 	for i, c := range all {
 		if c.Path != s.ControlPlane {

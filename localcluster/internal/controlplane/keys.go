@@ -6,6 +6,8 @@ import (
 	"os"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kubespark/kubespark/localcluster/internal/pki"
 	"github.com/kubespark/kubespark/localcluster/internal/statedir"
 )
@@ -18,8 +20,9 @@ func WriteKeys(d statedir.Dir, s statedir.Spec, now time.Time) error {
 			"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
 		},
 		APIServerIPs:  []net.IP{s.APIServer().Addr().AsSlice(), s.Address().AsSlice(), net.ParseIP(kubernetesClusterIP)},
-		NodeName:      s.NodeName,
-		NodeIP:        s.Kubelet().Addr().AsSlice(),
+		NodeNames:     s.NodeNames(),
+		NodeIP:        s.Address().AsSlice(),
+		MetricsDNS:    metricsService + "." + metav1.NamespaceSystem + ".svc",
 		AdminUserName: "kubernetes-admin",
 		Now:           now,
 		ValidFor:      10 * 365 * 24 * time.Hour,

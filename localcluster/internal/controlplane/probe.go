@@ -21,6 +21,8 @@ type Prober struct {
 	dir  statedir.Dir
 	spec statedir.Spec
 	api  kubernetes.Interface
+	// aggregate registers an API that another server than the API server serves.
+	aggregate func(ctx context.Context, apiService []byte) error
 }
 
 // probeTimeout bounds one question.
@@ -38,7 +40,9 @@ func NewProber(d statedir.Dir, s statedir.Spec) (*Prober, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make an API client: %w", err)
 	}
-	return &Prober{dir: d, spec: s, api: client}, nil
+	return &Prober{dir: d, spec: s, api: client, aggregate: func(ctx context.Context, body []byte) error {
+		return client.CoreV1().RESTClient().Post().AbsPath("/apis/apiregistration.k8s.io/v1/apiservices").Body(body).SetHeader("Content-Type", "application/json").Do(ctx).Error()
+	}}, nil
 }
 
 // Ready returns nil if the component of that name is ready, else why not. A component that serves no probe is ready
@@ -55,9 +59,12 @@ func (p *Prober) Ready(ctx context.Context, component string) error {
 		return dial(ctx, "tcp", p.spec.Service().String())
 	case ControllerManager:
 		return p.defaultNamespace(ctx)
-	case Node:
-		return p.node(ctx)
 	default:
+		for i, name := range p.spec.NodeNames() {
+			if component == statedir.Numbered(Node, i) {
+				return p.node(ctx, name)
+			}
+		}
 		return nil
 	}
 }
@@ -97,8 +104,8 @@ func (p *Prober) defaultNamespace(ctx context.Context) error {
 	return nil
 }
 
-func (p *Prober) node(ctx context.Context) error {
-	n, err := p.api.CoreV1().Nodes().Get(ctx, p.spec.NodeName, metav1.GetOptions{})
+func (p *Prober) node(ctx context.Context, name string) error {
+	n, err := p.api.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return errors.New("it has not registered yet")
 	}

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"context"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -10,10 +11,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/kubespark/kubespark/localcluster/internal/pki"
 	"github.com/kubespark/kubespark/localcluster/internal/statedir"
 )
 
@@ -77,7 +81,20 @@ func TestReadyOfEtcd(t *testing.T) {
 
 func TestCreateObjectsTwice(t *testing.T) {
 	client := fake.NewClientset()
-	p := &Prober{spec: spec(), api: client}
+	dir := statedir.Dir(t.TempDir())
+	if err := errors.Join(os.Mkdir(dir.PKI(), 0o700), os.WriteFile(dir.Key(pki.CA), []byte("ca"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	registered := 0
+	p := &Prober{dir: dir, spec: spec(), api: client, aggregate: func(_ context.Context, body []byte) error {
+		if registered++; registered > 1 {
+			return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "apiservices"}, "v1beta1.metrics.k8s.io")
+		}
+		if want := `"caBundle":"Y2E="`; !strings.Contains(string(body), want) {
+			t.Errorf("no %s in %s", want, body)
+		}
+		return nil
+	}}
 	for range 2 { // the supervisor repeats it when an answer was lost
 		if err := p.CreateObjects(context.Background()); err != nil {
 			t.Fatal(err)

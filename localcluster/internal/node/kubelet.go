@@ -16,25 +16,39 @@ import (
 	"strings"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
 	"github.com/virtual-kubelet/virtual-kubelet/errdefs"
 	"github.com/virtual-kubelet/virtual-kubelet/node/api"
-	corev1 "k8s.io/api/core/v1"
-	statsv1alpha1 "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 	utilexec "k8s.io/utils/exec"
 
 	"github.com/kubespark/kubespark/localcluster/internal/container"
+	"github.com/kubespark/kubespark/localcluster/internal/metrics"
 )
 
 // streamIdle is how long an exec, attach or port-forward connection may be silent.
 const streamIdle = 4 * time.Hour
 
-// handler serves the part of a kubelet's API that kubectl logs, exec, attach and port-forward use.
-func (p *provider) handler() http.Handler {
-	return api.PodHandler(api.PodHandlerConfig{
+// handler serves the part of a kubelet's API that kubectl logs, exec, attach and port-forward use, what its pods use, and on the node that
+// is told to, the metrics of all nodes.
+func (p *provider) handler(o Options) (http.Handler, error) {
+	const creation = 30 * time.Second
+	conf := api.PodHandlerConfig{
 		RunInContainer: p.RunInContainer, AttachToContainer: p.AttachToContainer, GetContainerLogs: p.GetContainerLogs, PortForward: p.PortForward,
-		GetPods: p.GetPods, StreamIdleTimeout: streamIdle, StreamCreationTimeout: 30 * time.Second,
-	}, false)
+		GetPods: p.GetPods, GetStatsSummary: p.GetStatsSummary, StreamIdleTimeout: streamIdle, StreamCreationTimeout: creation,
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", api.PodHandler(conf, false))
+	// For this one the library takes each of the two times for the other, and would end a connection that is silent for 30 s.
+	conf.StreamIdleTimeout, conf.StreamCreationTimeout = creation, streamIdle
+	mux.Handle("/portForward/", api.PodHandler(conf, false))
+	if o.ServeMetrics {
+		h, err := p.metricsAPI(o)
+		if err != nil {
+			return nil, err
+		}
+		mux.Handle(metrics.Root, h)
+		mux.Handle(metrics.Root+"/", h)
+	}
+	return mux, nil
 }
 
 // servingConfig lets in only clients with a certificate of the cluster's CA: whoever reaches this API can run commands in every pod.
@@ -87,12 +101,12 @@ func (r *logReader) Close() error {
 func (w *worker) logOf(name string, previous bool) (*containerLog, error) {
 	w.mu.Lock()
 	log := w.logs[name]
-	state := w.stateOf(name)
+	state := w.statusNamed(name)
 	w.mu.Unlock()
 	if log == nil {
 		reason := "not known"
-		if state != nil && state.Waiting != nil {
-			reason = state.Waiting.Reason
+		if state != nil && state.State.Waiting != nil {
+			reason = state.State.Waiting.Reason
 		}
 		if old, err := newestLog(filepath.Join(w.p.logDir(w.current()), name)); err == nil {
 			return old, nil
@@ -107,18 +121,6 @@ func (w *worker) logOf(name string, previous bool) (*containerLog, error) {
 		return nil, errdefs.InvalidInputf("previous terminated container %q in pod %q not found", name, w.current().Name)
 	}
 	return endedLog(filepath.Join(filepath.Dir(log.path), strconv.Itoa(n-1)+".log")), nil
-}
-
-// stateOf is the state of a container; the caller holds mu.
-func (w *worker) stateOf(name string) *corev1.ContainerState {
-	for _, list := range [][]corev1.ContainerStatus{w.init, w.main} {
-		for i := range list {
-			if list[i].Name == name {
-				return &list[i].State
-			}
-		}
-	}
-	return nil
 }
 
 // leftLog finds the log of a pod that ended in an earlier life of the node.
@@ -252,14 +254,4 @@ func (p *provider) PortForward(ctx context.Context, namespace, pod string, port 
 	}()
 	_, err = io.Copy(stream, conn)
 	return err
-}
-
-// GetStatsSummary is not part of what this node serves: nothing in the local cluster asks for it.
-func (p *provider) GetStatsSummary(context.Context) (*statsv1alpha1.Summary, error) {
-	return nil, errdefs.NotFound("this node serves no stats")
-}
-
-// GetMetricsResource is not part of what this node serves: nothing in the local cluster asks for it.
-func (p *provider) GetMetricsResource(context.Context) ([]*dto.MetricFamily, error) {
-	return nil, errdefs.NotFound("this node serves no metrics")
 }

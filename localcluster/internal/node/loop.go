@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -27,10 +27,14 @@ type loop struct {
 	started chan struct{} // closed at the first start; nil if nobody waits
 }
 
-// run is one running container, for exec.
+// run is one running container.
 type run struct {
-	c    *container.Container
-	spec container.Spec
+	c     *container.Container
+	spec  container.Spec
+	begun time.Time
+	// resources are those it has; the worker's resize changes them.
+	resources corev1.ResourceRequirements
+	restart   chan unhealthy // why it is to end and start again
 }
 
 // sidecar is a loop that runs until the pod's other containers have ended.
@@ -133,6 +137,7 @@ func (l *loop) restarting() {
 // ended container.
 func (l *loop) once(ctx context.Context) (corev1.ContainerStateTerminated, error) {
 	w, n := l.w, int(l.w.statusOf(l.status).RestartCount)
+	l.c = w.containerNow(l.c)
 	spec, err := w.containerSpec(ctx, l.c, n)
 	if err != nil {
 		return corev1.ContainerStateTerminated{}, err
@@ -150,20 +155,14 @@ func (l *loop) once(ctx context.Context) (corev1.ContainerStateTerminated, error
 	if err != nil {
 		return l.notStarted(err, log, begun)
 	}
-	r := &run{c: c, spec: spec}
+	r := &run{c: c, spec: spec, begun: begun, resources: l.c.Resources, restart: make(chan unhealthy, 1)}
 	id := "kubespark://" + c.ID()
-	yes := true
-	w.update(func() {
-		w.live[l.c.Name] = r
-		l.status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(begun)}}
-		l.status.Ready, l.status.Started, l.status.ContainerID, l.status.ImageID = true, &yes, id, l.c.Image
-	})
-	if l.started != nil && !closed(l.started) {
-		close(l.started)
-	}
+	w.mu.Lock()
+	w.live[l.c.Name] = r
+	w.mu.Unlock()
 	w.p.events.container(pod, l.c.Name, corev1.EventTypeNormal, "Created", "Container created")
 	w.p.events.container(pod, l.c.Name, corev1.EventTypeNormal, "Started", "Container started")
-	l.await(ctx, r)
+	l.live(ctx, r, begun)
 	if err := errors.Join(out.flush(), errOut.flush(), log.close()); err != nil {
 		w.p.log.Printf("pod %s container %s: log: %v", w.key, l.c.Name, err)
 	}
@@ -196,62 +195,87 @@ func (l *loop) ended(state corev1.ContainerState) {
 	})
 }
 
+// live goes with the container from its start to its end.
+func (l *loop) live(ctx context.Context, r *run, begun time.Time) {
+	if err := l.postStart(ctx, r); err != nil {
+		l.killing("Container " + l.c.Name + " failed postStart hook")
+		l.end(ctx, r, graceOf(l.w.current()))
+		return
+	}
+	l.w.update(func() {
+		l.status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(begun)}}
+		l.status.ContainerID, l.status.ImageID = "kubespark://"+r.c.ID(), l.c.Image
+		l.status.Resources, l.status.AllocatedResources = l.c.Resources.DeepCopy(), l.c.Resources.Requests.DeepCopy()
+	})
+	go l.w.resize() // the spec may have changed while the container started
+	if l.c.StartupProbe == nil {
+		l.hasStarted()
+	}
+	probing, stop := l.whileRunning(ctx, r, l.w.kill.ch, l.stop.ch)
+	var probes sync.WaitGroup
+	probes.Go(func() { l.probes(probing, r, r.restart) })
+	l.await(ctx, r)
+	stop()
+	probes.Wait()
+}
+
+func (l *loop) killing(why string) {
+	l.w.p.events.container(l.w.current(), l.c.Name, corev1.EventTypeNormal, "Killing", why)
+}
+
 // await waits for the container's end, or brings it about.
 func (l *loop) await(ctx context.Context, r *run) {
 	select {
 	case <-r.c.Done():
 		return
+	case why := <-r.restart:
+		grace := graceOf(l.w.current())
+		if why.grace != nil {
+			grace = time.Duration(*why.grace) * time.Second
+		}
+		l.killing(why.text)
+		l.end(ctx, r, grace)
+		return
 	case <-l.w.kill.ch:
 	case <-l.stop.ch:
-		l.w.p.events.container(l.w.current(), l.c.Name, corev1.EventTypeNormal, "Killing", "Stopping container "+l.c.Name)
+		l.killing("Stopping container " + l.c.Name)
 		l.preStop(ctx, r)
-		if err := r.c.Signal(unix.SIGTERM); err != nil {
-			l.w.p.log.Printf("pod %s container %s: SIGTERM: %v", l.w.key, l.c.Name, err)
-		}
-		select {
-		case <-r.c.Done():
+		if l.signalled(r, unix.SIGTERM, nil) {
 			return
-		case <-l.w.kill.ch:
 		}
 	}
-	if err := r.c.Kill(); err != nil {
-		l.w.p.log.Printf("pod %s container %s: SIGKILL: %v", l.w.key, l.c.Name, err)
-	}
-	<-r.c.Done()
+	l.signalled(r, unix.SIGKILL, nil)
 }
 
-// preStop runs the container's hook, within the grace period.
-func (l *loop) preStop(ctx context.Context, r *run) {
-	if l.c.Lifecycle == nil || l.c.Lifecycle.PreStop == nil || l.w.kill.is() {
-		return
+// end stops the container as if its pod ended, though the pod goes on; what remains after the grace period is killed.
+func (l *loop) end(ctx context.Context, r *run, grace time.Duration) {
+	limit := time.NewTimer(grace)
+	defer limit.Stop()
+	hook, cancel := context.WithTimeout(ctx, grace)
+	l.preStop(hook, r)
+	cancel()
+	if !l.signalled(r, unix.SIGTERM, limit.C) {
+		l.signalled(r, unix.SIGKILL, nil)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-l.w.kill.ch:
-		case <-r.c.Done():
-		case <-ctx.Done():
-		}
-		cancel()
-	}()
-	switch h := l.c.Lifecycle.PreStop; {
-	case h.Exec != nil:
-		code, err := r.c.Exec(ctx, execOf(r.spec, h.Exec.Command))
-		if err == nil && code != 0 {
-			err = fmt.Errorf("command %q exited with %d", strings.Join(h.Exec.Command, " "), code)
-		}
-		if err != nil {
-			l.w.p.events.container(l.w.current(), l.c.Name, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed: "+err.Error())
-		}
-	case h.Sleep != nil:
-		select {
-		case <-time.After(time.Duration(h.Sleep.Seconds) * time.Second):
-		case <-ctx.Done():
-		}
-	default:
-		l.w.p.events.container(l.w.current(), l.c.Name, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed: this node runs exec and sleep hooks only")
+}
+
+// signalled sends the signal and waits for the container's end. After any but SIGKILL it waits until the limit, or the pod's end, and says
+// whether the container has ended.
+func (l *loop) signalled(r *run, sig unix.Signal, limit <-chan time.Time) bool {
+	if err := r.c.Signal(sig); err != nil {
+		l.w.p.log.Printf("pod %s container %s: %s: %v", l.w.key, l.c.Name, unix.SignalName(sig), err)
 	}
+	kill := l.w.kill.ch
+	if sig == unix.SIGKILL {
+		kill = nil
+	}
+	select {
+	case <-r.c.Done():
+		return true
+	case <-limit:
+	case <-kill:
+	}
+	return false
 }
 
 func execOf(s container.Spec, command []string) container.Exec {

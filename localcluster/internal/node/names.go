@@ -26,7 +26,9 @@ type names struct {
 
 // newNames watches Services and pods of all namespaces. onPod hears of every pod event: a pod that is gone must stop at once, and a
 // shorter grace period counts at once.
-func newNames(client kubernetes.Interface, onPod func(pod *corev1.Pod, gone bool)) (*names, informers.SharedInformerFactory, error) {
+//
+// onEnding hears of namespaces that are being deleted, again with each of their changes.
+func newNames(client kubernetes.Interface, onPod func(pod *corev1.Pod, gone bool), onEnding func(namespace string)) (*names, informers.SharedInformerFactory, error) {
 	f := informers.NewSharedInformerFactory(client, 0)
 	n := &names{
 		services: f.Core().V1().Services().Lister(), pods: f.Core().V1().Pods().Lister(), changed: make(chan struct{}, 1),
@@ -57,7 +59,15 @@ func newNames(client kubernetes.Interface, onPod func(pod *corev1.Pod, gone bool
 			}
 		},
 	}
-	_, err := f.Core().V1().Pods().Informer().AddEventHandler(watch)
+	if _, err := f.Core().V1().Pods().Informer().AddEventHandler(watch); err != nil {
+		return nil, nil, err
+	}
+	ends := func(o any) {
+		if ns, ok := o.(*corev1.Namespace); ok && ns.DeletionTimestamp != nil {
+			onEnding(ns.Name)
+		}
+	}
+	_, err := f.Core().V1().Namespaces().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: ends, UpdateFunc: func(_, o any) { ends(o) }})
 	return n, f, err
 }
 

@@ -50,6 +50,13 @@ type Options struct {
 	// ListenAddress is the kubelet API's address and port; ServingCert and ServingKey its identity, ClientCA whom it trusts.
 	ListenAddress                     string
 	ServingCert, ServingKey, ClientCA string
+	// Provision: this node makes the persistent volumes of the cluster.
+	Provision bool
+	// ServeMetrics: this node serves metrics.k8s.io for all. ClientCert and ClientKey are how it asks the OtherNodes, given by their kubelet
+	// APIs' addresses and ports.
+	ServeMetrics          bool
+	ClientCert, ClientKey string
+	OtherNodes            []string
 	// CPUs and MemoryMiB are what the node says it has; 0 takes the host's.
 	CPUs, MemoryMiB int
 	// Capacity is what the node has beside these: extended resources by name, such as example.com/gpu. They are counted, not devices.
@@ -82,7 +89,7 @@ func Run(ctx context.Context, o Options) error {
 	if !cache.WaitForCacheSync(ctx.Done(), p.names.synced...) {
 		return ctx.Err()
 	}
-	if err := p.pruneLogs(); err != nil {
+	if err := errors.Join(p.prepareDisk(), p.pruneLogs()); err != nil {
 		return err
 	}
 	stopServing, err := p.serve(o)
@@ -91,8 +98,10 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer stopServing()
 	go p.names.run(ctx, p)
-	stopVolumes := p.provisionVolumes(ctx)
-	defer stopVolumes()
+	if o.Provision {
+		stopVolumes := p.provisionVolumes(ctx)
+		defer stopVolumes()
+	}
 	err = vk.run(ctx)
 	p.shutDown()
 	if cerr := Clean(o.StateDir); cerr != nil {
@@ -111,7 +120,24 @@ func Clean(stateDir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(container.Clean(stateDir), volume.Clean(filepath.Join(stateDir, "volumes")), os.RemoveAll(filepath.Join(stateDir, "pods")))
+	return errors.Join(container.Clean(stateDir), volume.Clean(volumesDir(stateDir)), os.RemoveAll(filepath.Join(stateDir, "pods")))
+}
+
+// diskDir holds what lies on a disk of the node: the pods' volumes, and the claims'.
+func diskDir(stateDir string) string    { return filepath.Join(stateDir, "disk") }
+func volumesDir(stateDir string) string { return filepath.Join(diskDir(stateDir), "volumes") }
+func claimsDir(stateDir string) string  { return filepath.Join(diskDir(stateDir), "claims") }
+
+// prepareDisk leaves no volume of an earlier life on the disk.
+func (p *provider) prepareDisk() error {
+	lacks, err := volume.Disk(diskDir(p.opts.StateDir))
+	if err != nil {
+		return fmt.Errorf("disk of the node: %w", err)
+	}
+	if lacks != "" {
+		p.log.Print(lacks)
+	}
+	return volume.Clean(volumesDir(p.opts.StateDir))
 }
 
 func newProvider(ctx context.Context, o *Options) (*provider, informers.SharedInformerFactory, error) {
@@ -141,8 +167,8 @@ func newProvider(ctx context.Context, o *Options) (*provider, informers.SharedIn
 		log: log.New(os.Stderr, "node: ", log.LstdFlags|log.Lmicroseconds), now: time.Now,
 		starts: make(chan struct{}, startsAtOnce), closing: newGate(), ctx: context.WithoutCancel(ctx), workers: map[string]*worker{},
 	}
-	p.volumes = &volume.Manager{Dir: filepath.Join(o.StateDir, "volumes"), Fetcher: fetcher{client}, Now: time.Now, Image: p.images.Root}
-	names, factory, err := newNames(client, p.podEvent)
+	p.volumes = &volume.Manager{Dir: volumesDir(o.StateDir), Fetcher: fetcher{client}, Now: time.Now, Image: p.images.Root}
+	names, factory, err := newNames(client, p.podEvent, p.endNamespace)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -160,7 +186,7 @@ func (p *provider) startEvents(name string) (stop func()) {
 // provisionVolumes serves claims until the function it returns is called.
 func (p *provider) provisionVolumes(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	v := provisioner.Provisioner{Client: p.client, Dir: filepath.Join(p.opts.StateDir, "claims"), Events: p.events.r, Log: p.log.Printf}
+	v := provisioner.Provisioner{Client: p.client, Dir: claimsDir(p.opts.StateDir), Events: p.events.r, Log: p.log.Printf}
 	var running sync.WaitGroup
 	running.Go(func() {
 		if err := v.Run(ctx); err != nil {
@@ -180,7 +206,11 @@ func (p *provider) serve(o Options) (stop func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubelet API: %w", err)
 	}
-	srv := &http.Server{Handler: p.handler(), TLSConfig: conf, ReadHeaderTimeout: 30 * time.Second, ErrorLog: p.log}
+	h, err := p.handler(o)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	srv := &http.Server{Handler: h, TLSConfig: conf, ReadHeaderTimeout: 30 * time.Second, ErrorLog: p.log}
 	go func() {
 		if err := srv.ServeTLS(l, "", ""); !errors.Is(err, http.ErrServerClosed) {
 			p.log.Printf("kubelet API: %v", err)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/virtual-kubelet/virtual-kubelet/errdefs"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
@@ -34,6 +36,7 @@ type provider struct {
 	ips     *addresses
 	names   *names
 	events  events
+	rates   rates
 	// assigned are the pods of this node as virtual-kubelet knows them.
 	assigned corelisters.PodLister
 	log      *log.Logger
@@ -75,13 +78,14 @@ func (p *provider) CreatePod(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// UpdatePod takes new labels, annotations and the like; what runs stays as it is.
+// UpdatePod takes new labels, annotations and the like, and new resources of running containers.
 func (p *provider) UpdatePod(_ context.Context, pod *corev1.Pod) error {
 	w, err := p.worker(pod.Namespace, pod.Name)
 	if err != nil {
 		return err
 	}
 	w.replace(pod)
+	go w.resize()
 	p.names.touch()
 	return nil
 }
@@ -128,6 +132,24 @@ func (p *provider) podEvent(pod *corev1.Pod, gone bool) {
 		w.terminate(0)
 	case pod.DeletionTimestamp != nil && w.stop.is():
 		w.terminate(graceOf(pod))
+	}
+}
+
+// endNamespace deletes this node's pods of a namespace that is being deleted. The namespace controller would do so 5 seconds later, and then
+// look again only after half of their grace period, which most pods do not use.
+func (p *provider) endNamespace(namespace string) {
+	for _, w := range p.running() {
+		pod := w.current()
+		if pod.Namespace != namespace || pod.DeletionTimestamp != nil || w.stop.is() {
+			continue
+		}
+		go func() {
+			opts := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}
+			err := p.client.CoreV1().Pods(namespace).Delete(p.ctx, pod.Name, opts)
+			if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+				p.log.Printf("pod %s of a namespace that ends: %v", w.key, err)
+			}
+		}()
 	}
 }
 

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -54,6 +56,9 @@ func (w *worker) snapshot() *corev1.PodStatus {
 	st.Phase = phase
 	w.conditions = podConditions(w.pod, phase, w.init, w.main, w.conditions, w.p.now())
 	st.Conditions = append([]corev1.PodCondition{}, w.conditions...)
+	if w.resizing != nil {
+		st.Conditions = append(st.Conditions, *w.resizing)
+	}
 	for i := range w.init {
 		st.InitContainerStatuses = append(st.InitContainerStatuses, *w.init[i].DeepCopy())
 	}
@@ -123,12 +128,31 @@ func (w *worker) send(ctx context.Context) {
 
 func (w *worker) patch(ctx context.Context, st *corev1.PodStatus) error {
 	pod := w.current()
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": st})
+	body, err := statusPatch(pod, w.sent, st)
 	if err != nil {
 		return fmt.Errorf("status of pod %s: %w", w.key, err)
 	}
 	_, err = w.p.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{}, "status")
 	return err
+}
+
+// statusPatch is the status and, for each condition that the last one had and this one has not, an order to delete it: conditions are
+// merged by their type.
+func statusPatch(pod *corev1.Pod, last, now *corev1.PodStatus) ([]byte, error) {
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(now)
+	if err != nil {
+		return nil, err
+	}
+	if last != nil {
+		list, _ := status["conditions"].([]any)
+		for _, c := range last.Conditions {
+			if !slices.ContainsFunc(now.Conditions, func(n corev1.PodCondition) bool { return n.Type == c.Type }) {
+				list = append(list, map[string]any{"type": string(c.Type), "$patch": "delete"})
+			}
+		}
+		status["conditions"] = list
+	}
+	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": status})
 }
 
 // finish reports the last status and removes the pod from the API server: nothing of it runs any more.

@@ -89,7 +89,7 @@ func initPhase(spec *corev1.PodSpec, init []corev1.ContainerStatus) (corev1.PodP
 // podConditions updates the conditions that the node owns and keeps all others. A condition's time changes with its status only.
 func podConditions(pod *corev1.Pod, phase corev1.PodPhase, init, main []corev1.ContainerStatus, old []corev1.PodCondition, now time.Time) []corev1.PodCondition {
 	out := append([]corev1.PodCondition{}, old...)
-	pending, unready := uninitialized(pod, init), notReady(main)
+	pending, unready := uninitialized(pod, init), notReady(&pod.Spec, init, main)
 	initialized := len(pending) == 0
 	set := func(t corev1.PodConditionType, ok bool, reason, message string) {
 		if ok {
@@ -131,7 +131,13 @@ func uninitialized(pod *corev1.Pod, init []corev1.ContainerStatus) (names []stri
 	return names
 }
 
-func notReady(main []corev1.ContainerStatus) (names []string) {
+// notReady names the containers that run for the pod's whole life, sidecars among them, and are not ready.
+func notReady(spec *corev1.PodSpec, init, main []corev1.ContainerStatus) (names []string) {
+	for i := range init {
+		if isSidecar(&spec.InitContainers[i]) && !init[i].Ready {
+			names = append(names, init[i].Name)
+		}
+	}
 	for i := range main {
 		if !main[i].Ready {
 			names = append(names, main[i].Name)

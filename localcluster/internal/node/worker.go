@@ -37,6 +37,10 @@ type worker struct {
 	deadline   time.Time                // of the graceful end
 	timer      *time.Timer
 
+	resizing *corev1.PodCondition // what keeps containers from the resources of the spec
+
+	resizeMu sync.Mutex
+
 	hostsMu   sync.Mutex
 	hosts     string
 	hostsGone bool
@@ -112,6 +116,7 @@ func (w *worker) run(ctx context.Context) {
 
 	w.changed()
 	w.watchDeadline(ctx)
+	w.watchSizes(ctx)
 	if w.prepare(ctx) && w.runInit(ctx) {
 		w.runMain(ctx)
 	}
@@ -322,26 +327,6 @@ func graceOf(pod *corev1.Pod) time.Duration {
 		return time.Duration(*g) * time.Second
 	}
 	return 30 * time.Second
-}
-
-// watchDeadline fails the pod when its active deadline has passed.
-func (w *worker) watchDeadline(ctx context.Context) {
-	pod := w.current()
-	if pod.Spec.ActiveDeadlineSeconds == nil {
-		return
-	}
-	left := time.Until(w.start.Add(time.Duration(*pod.Spec.ActiveDeadlineSeconds) * time.Second))
-	go func() {
-		select {
-		case <-time.After(left):
-			w.mu.Lock()
-			w.failed = &failure{"DeadlineExceeded", "Pod was active on the node longer than the specified deadline"}
-			w.mu.Unlock()
-			w.terminate(graceOf(pod))
-		case <-w.done:
-		case <-ctx.Done():
-		}
-	}()
 }
 
 // pause waits, and returns false when the pod is to end.

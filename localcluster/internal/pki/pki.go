@@ -15,6 +15,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -40,8 +41,9 @@ type Request struct {
 	Server        string   // the API server's URL in the kubeconfigs
 	APIServerDNS  []string // names and addresses under which the API server is reached
 	APIServerIPs  []net.IP
-	NodeName      string
-	NodeIP        net.IP // where the API server reaches the node
+	NodeNames     []string
+	NodeIP        net.IP // where the API server reaches the nodes
+	MetricsDNS    string // the name under which the first node serves the metrics API
 	Now           time.Time
 	ValidFor      time.Duration
 	AdminUserName string // common name of the administrator's certificate, who is in system:masters
@@ -83,17 +85,33 @@ type pair struct {
 
 func pairs(r Request) []pair {
 	server := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	return []pair{
+	all := []pair{
 		{APIServerCert, APIServerKey, x509.Certificate{
 			Subject: pkix.Name{CommonName: "kube-apiserver"}, ExtKeyUsage: server,
 			DNSNames: r.APIServerDNS, IPAddresses: r.APIServerIPs,
 		}},
-		{KubeletCert, KubeletKey, x509.Certificate{
-			Subject:     pkix.Name{CommonName: "system:node:" + r.NodeName, Organization: []string{"system:nodes"}},
-			ExtKeyUsage: server, DNSNames: []string{r.NodeName}, IPAddresses: []net.IP{r.NodeIP},
-		}},
 		{KubeletClientCert, KubeletClientKey, client("kube-apiserver-kubelet-client", "system:masters")},
 	}
+	for i, name := range r.NodeNames {
+		dns := []string{name}
+		if i == 0 && r.MetricsDNS != "" {
+			dns = append(dns, r.MetricsDNS)
+		}
+		all = append(all, pair{ForNode(KubeletCert, i), ForNode(KubeletKey, i), x509.Certificate{
+			Subject:     pkix.Name{CommonName: "system:node:" + name, Organization: []string{"system:nodes"}},
+			ExtKeyUsage: server, DNSNames: dns, IPAddresses: []net.IP{r.NodeIP},
+		}})
+	}
+	return all
+}
+
+// ForNode is the name of a node's file, by the node's number from 0: the first node has the plain name.
+func ForNode(file string, node int) string {
+	if node == 0 {
+		return file
+	}
+	ext := filepath.Ext(file)
+	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(file, ext), node+1, ext)
 }
 
 // conf is a kubeconfig with the client certificate in it.
@@ -103,12 +121,15 @@ type conf struct {
 }
 
 func clients(r Request) []conf {
-	return []conf{
+	all := []conf{
 		{AdminConf, client(r.AdminUserName, "system:masters")},
 		{ControllerManagerConf, client("system:kube-controller-manager", "")},
 		{SchedulerConf, client("system:kube-scheduler", "")},
-		{NodeConf, client("system:node:"+r.NodeName, "system:nodes")},
 	}
+	for i, name := range r.NodeNames {
+		all = append(all, conf{ForNode(NodeConf, i), client("system:node:"+name, "system:nodes")})
+	}
+	return all
 }
 
 // client is the template of a client's certificate: the API server takes the user's name from the common name and

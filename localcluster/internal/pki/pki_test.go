@@ -22,7 +22,7 @@ func written(t *testing.T) (dir string, r Request) {
 		Server:        "https://127.0.0.1:6443",
 		APIServerDNS:  []string{"localhost", "kubernetes.default.svc"},
 		APIServerIPs:  []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(127, 10, 0, 1)},
-		NodeName:      "local",
+		NodeNames:     []string{"local"},
 		NodeIP:        net.IPv4(127, 10, 0, 1),
 		Now:           time.Now(),
 		ValidFor:      24 * time.Hour,

@@ -59,13 +59,25 @@ func (d Dir) Etcd() string { return d.Join("etcd") }
 // etcd asks nobody who he is.
 func (d Dir) EtcdSocket() string { return d.Join("etcd", "client.sock") }
 
-// Node is the node's folder: containers and volumes.
-func (d Dir) Node() string { return d.Join("node") }
+// Node is a node's folder, by its number from 0: containers and volumes.
+func (d Dir) Node(node int) string { return d.Join(Numbered("node", node)) }
+
+// Numbered is the name of a node's own thing: the first node has the plain name, the others a number behind it.
+func Numbered(name string, node int) string {
+	if node == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s-%d", name, node+1)
+}
 
 // Images is the folder of image manifests.
 func (d Dir) Images() string { return d.Join("images") }
 
 // entries are all the names that a cluster has in its state folder; `down` removes these and nothing else.
 func entries() []string {
-	return []string{"etcd", "images", "kubeconfig", "logs", "node", "pki", "cluster.json.new", "cluster.json"}
+	all := []string{"etcd", "images", "kubeconfig", "logs"}
+	for i := range maxNodes {
+		all = append(all, Numbered("node", i))
+	}
+	return append(all, "pki", "cluster.json.new", "cluster.json")
 }

@@ -81,7 +81,11 @@ func (d Dir) Create(r Record) error {
 	if err := d.Save(r); err != nil {
 		return err
 	}
-	for path, mode := range map[string]fs.FileMode{d.Logs(): 0o700, d.Etcd(): 0o700, d.Images(): 0o711, d.Node(): 0o711} {
+	folders := map[string]fs.FileMode{d.Logs(): 0o700, d.Etcd(): 0o700, d.Images(): 0o711}
+	for i := range r.Spec.NodeCount() {
+		folders[d.Node(i)] = 0o711
+	}
+	for path, mode := range folders {
 		if err := os.Mkdir(path, mode); err != nil {
 			return fmt.Errorf("make the state folder: %w", err)
 		}

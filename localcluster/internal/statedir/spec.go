@@ -1,7 +1,9 @@
 package statedir
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"net/netip"
 	"path/filepath"
 )
@@ -15,10 +17,12 @@ type Spec struct {
 	CPUs         int          `json:"cpus"`      // that the node advertises
 	MemoryMiB    int          `json:"memoryMiB"` // that the node advertises
 	// Capacity is what the node advertises beside CPU, memory and pods: amounts by resource name, such as example.com/gpu.
-	Capacity    map[string]int64 `json:"capacity,omitempty"`
-	NoNode      bool             `json:"noNode,omitempty"` // a control plane alone: pods stay pending
-	Verbose     bool             `json:"verbose,omitempty"`
-	AuditPolicy string           `json:"auditPolicy,omitempty"` // path of the API server's audit policy; empty: no audit log
+	Capacity map[string]int64 `json:"capacity,omitempty"`
+	// Nodes is how many nodes of this kind there are; 0 is one.
+	Nodes       int    `json:"nodes,omitempty"`
+	NoNode      bool   `json:"noNode,omitempty"` // a control plane alone: pods stay pending
+	Verbose     bool   `json:"verbose,omitempty"`
+	AuditPolicy string `json:"auditPolicy,omitempty"` // path of the API server's audit policy; empty: no audit log
 }
 
 // Check refuses what no cluster can be made of.
@@ -37,6 +41,8 @@ func (s Spec) Check() error {
 		return fmt.Errorf("--memory is too little: a node has at least 1Mi")
 	case s.AuditPolicy != "" && !filepath.IsAbs(s.AuditPolicy):
 		return fmt.Errorf("--audit-policy %s is no absolute path", s.AuditPolicy)
+	case s.Nodes < 0 || s.Nodes > maxNodes:
+		return fmt.Errorf("--nodes %d: a cluster has between 1 and %d nodes", s.Nodes, maxNodes)
 	}
 	return nil
 }
@@ -50,7 +56,33 @@ func (s Spec) Address() netip.Addr { return s.Network.Addr().Next() }
 // Service is where pods reach the API server: what kubernetes.default.svc resolves to, at the port its URL implies.
 func (s Spec) Service() netip.AddrPort { return netip.AddrPortFrom(s.Address(), 443) }
 
-// Kubelet is where the API server reaches the node.
-func (s Spec) Kubelet() netip.AddrPort { return netip.AddrPortFrom(s.Address(), 10250) }
+// maxNodes keeps a network of a thousand pods for each node.
+const maxNodes = 64
+
+// NodeCount is how many nodes there are, at least one.
+func (s Spec) NodeCount() int { return max(1, s.Nodes) }
+
+// NodeNames are the names of the nodes: the first has the one that was asked for, the others a number behind it.
+func (s Spec) NodeNames() []string {
+	names := []string{s.NodeName}
+	for i := 2; i <= s.NodeCount(); i++ {
+		names = append(names, fmt.Sprintf("%s-%d", s.NodeName, i))
+	}
+	return names
+}
+
+// Kubelet is where the API server reaches a node, by its number from 0.
+func (s Spec) Kubelet(node int) netip.AddrPort {
+	return netip.AddrPortFrom(s.Address(), uint16(10250+node))
+}
+
+// PodNetwork is a node's part of the network, by its number from 0.
+func (s Spec) PodNetwork(node int) netip.Prefix {
+	extra := bits.Len(uint(s.NodeCount() - 1))
+	four := s.Network.Addr().As4()
+	first := binary.BigEndian.Uint32(four[:]) + uint32(node)<<(32-s.Network.Bits()-extra)
+	binary.BigEndian.PutUint32(four[:], first)
+	return netip.PrefixFrom(netip.AddrFrom4(four), s.Network.Bits()+extra)
+}
 
 func host() netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 0, 1}) }

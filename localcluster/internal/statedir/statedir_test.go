@@ -179,3 +179,21 @@ func TestLockWaitsForTheOtherCommand(t *testing.T) {
 		t.Errorf("the second command holds the lock of no folder: %v", err)
 	}
 }
+
+func TestNodesShareTheNetwork(t *testing.T) {
+	s := spec()
+	if got := []string{s.PodNetwork(0).String(), s.Kubelet(0).String()}; s.NodeCount() != 1 || got[0] != "127.10.0.0/16" || got[1] != "127.10.0.1:10250" {
+		t.Errorf("one node: %v", got)
+	}
+	s.Nodes = 3
+	if diff := cmp.Diff([]string{"local", "local-2", "local-3"}, s.NodeNames()); diff != "" {
+		t.Error(diff)
+	}
+	if got := s.PodNetwork(2).String(); got != "127.10.128.0/18" || s.Kubelet(2).Port() != 10252 {
+		t.Errorf("the third node: %s, %s", got, s.Kubelet(2))
+	}
+	s.Nodes = 65
+	if err := s.Check(); err == nil || !strings.Contains(err.Error(), "--nodes 65") {
+		t.Errorf("65 nodes: %v", err)
+	}
+}
