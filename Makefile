@@ -87,6 +87,10 @@ test-long: ## what is too long for `make test` (as root)
 test-contracts: build ## Airflow's hook, the kubeflow operator and Spark's own spark-submit run jobs through ours (as root)
 	@hack/contracts.sh
 
+.PHONY: spark-suite
+spark-suite: build ## Spark's own Kubernetes integration suite in five columns, hours; resumes (as root); ROWS=1-12 COLUMN=killed SPARK=4.2.0 pick some
+	@hack/spark-suite.sh $(if $(ROWS),-rows '$(ROWS)') $(if $(COLUMN),-columns '$(COLUMN)') $(if $(SPARK),-spark '$(SPARK)')
+
 .PHONY: simulate
 simulate: ## the manager against a simulated cluster and Spark: a million rounds of the allocator
 	@$(GO) test ./internal/executor/simulation -run TestSimulate -rounds $(or $(ROUNDS),1000000) -first $(or $(FIRST),1) -count 1 -timeout 60m -v | grep -v '^=== '

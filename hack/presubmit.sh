@@ -19,24 +19,26 @@ vet() {
 	go vet ./...
 	go vet -tags spark ./jvm/...
 	(cd hack/image && go vet ./...)
+	(cd hack/sparksuite && go vet ./...)
 	(cd localcluster && go vet $(nested_packages) && go vet -tags e2e,contracts,e2elong ./e2e/...)
 }
 
 lint() {
 	bin/golangci-lint run ./...
 	(cd hack/image && ../../bin/golangci-lint run --config ../../.golangci.yml ./...)
+	(cd hack/sparksuite && ../../bin/golangci-lint run --config ../../.golangci.yml ./...)
 	(cd localcluster && ../bin/golangci-lint run --config ../.golangci.yml --build-tags e2e,contracts,e2elong ./internal/... ./cmd/kubespark-cluster/... ./e2e/...)
 }
 
 generated() {
 	hack/generate.sh
-	git diff --exit-code -- docs/reference docs/fidelity.md || die "generated files differ: commit what hack/generate.sh wrote"
+	git diff --exit-code -- docs/reference docs/fidelity.md docs/spark-suite.md || die "generated files differ: commit what hack/generate.sh wrote"
 	[ -z "$(git status --porcelain -- docs/reference)" ] || die "generated files are not committed: $(git status --porcelain -- docs/reference)"
 }
 
 tidy() {
 	local m
-	for m in . localcluster hack/image hack/tools internal/upload/servertest; do
+	for m in . localcluster hack/image hack/sparksuite hack/tools internal/upload/servertest; do
 		(cd "$m" && go mod tidy -diff) || die "$m/go.mod is not tidy: run go mod tidy there"
 	done
 }
@@ -49,6 +51,7 @@ unit() { go test -race ./...; }
 nested_unit() {
 	(cd localcluster && go test $(nested_packages))
 	(cd hack/image && go test ./...)
+	(cd hack/sparksuite && go test ./...)
 	(cd internal/upload/servertest && go test ./...) # S3; the other servers are in test-long
 }
 
