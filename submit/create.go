@@ -77,24 +77,33 @@ type creation struct {
 
 func (j *creation) preObjects(ctx context.Context, owner *metav1.OwnerReference) error {
 	for _, obj := range j.p.PreObjects {
-		r, err := kube.Ref(obj, j.p.Namespace)
+		r, err := j.apply(ctx, obj, owner)
 		if err != nil {
 			return err
-		}
-		obj, err := owned(obj, owner)
-		if err != nil {
-			return err
-		}
-		if err := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
-			return j.c.api.ApplyObject(ctx, j.p.Namespace, obj)
-		}); err != nil {
-			return apiError("applying "+r.String(), err)
 		}
 		if owner == nil {
 			j.pre = append(j.pre, r)
 		}
 	}
 	return nil
+}
+
+// apply writes an object by server-side apply, as the owner's property if there is one.
+func (j *creation) apply(ctx context.Context, obj runtime.Object, owner *metav1.OwnerReference) (kube.ObjectRef, error) {
+	r, err := kube.Ref(obj, j.p.Namespace)
+	if err != nil {
+		return r, err
+	}
+	if obj, err = owned(obj, owner); err != nil {
+		return r, err
+	}
+	err = kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
+		return j.c.api.ApplyObject(ctx, j.p.Namespace, obj)
+	})
+	if err != nil {
+		return r, apiError("applying "+r.String(), err)
+	}
+	return r, nil
 }
 
 // gated is the normal order.
@@ -163,18 +172,8 @@ func (j *creation) podFirst(ctx context.Context) error {
 		return err
 	}
 	for _, obj := range j.p.Objects {
-		obj, err := owned(obj, owner)
-		if err != nil {
+		if _, err := j.apply(ctx, obj, owner); err != nil {
 			return err
-		}
-		r, err := kube.Ref(obj, j.p.Namespace)
-		if err != nil {
-			return err
-		}
-		if err := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
-			return j.c.api.ApplyObject(ctx, j.p.Namespace, obj)
-		}); err != nil {
-			return apiError("applying "+r.String(), err)
 		}
 	}
 	return nil
