@@ -92,6 +92,9 @@ func apiError(doing string, err error) error {
 		return err
 	}
 	text := strings.Join(strings.Fields(err.Error()), " ")
+	if kube.SpeaksPlainHTTP(err) {
+		text += ": the server speaks plain HTTP; write --master k8s://http://… if that is meant"
+	}
 	switch kube.Kind(err) {
 	case kube.Transient, kube.Unknown:
 		text = "no usable answer from the Kubernetes API server: " + text

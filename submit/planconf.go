@@ -10,6 +10,8 @@ import (
 	"github.com/kubespark/kubespark/internal/feature"
 )
 
+const renewerKey = "spark.hadoop.yarn.resourcemanager.principal"
+
 // buildConf turns options and properties into the configuration of the application, in the order of stock's
 // SparkSubmit.prepareSubmitEnvironment.
 func (p *planner) buildConf() error {
@@ -39,6 +41,9 @@ func (p *planner) buildConf() error {
 	props := maps.Clone(s.System)
 	maps.Copy(props, s.Props)
 	p.applyOptions(props, jars, files, archives)
+	if err := p.setRenewer(props); err != nil {
+		return err
+	}
 	delete(props, "spark.driver.host")
 	for _, key := range []string{"spark.jars", "spark.files", "spark.archives"} {
 		if v, ok := props[key]; ok {
@@ -80,6 +85,32 @@ func (p *planner) applyOptions(props map[string]string, jars, files, archives st
 		}
 		props["spark.jars"] = strings.Join(list, ",")
 	}
+}
+
+// setRenewer names whom delegation tokens of Hadoop are renewed by, when its security is on. It answers to
+// SparkSubmit.setRMPrincipal. Where rules of Hadoop's map principals to users, the driver, which runs them, is left to do it.
+func (p *planner) setRenewer(props map[string]string) error {
+	site, err := feature.ReadCoreSite(p.env.Lookup, p.env.Files)
+	if err != nil {
+		return err
+	}
+	if rules := site["hadoop.security.auth_to_local"]; !site.Kerberos() || rules != "" && rules != "DEFAULT" {
+		return nil
+	}
+	user := p.env.UserName
+	if principal := p.s.Principal; principal != "" {
+		if i := strings.IndexAny(principal, "/@"); i >= 0 {
+			principal = principal[:i]
+		}
+		user = principal
+	} else if p.s.ProxyUser != "" {
+		user = p.s.ProxyUser
+	}
+	if user != "" {
+		p.log.info("SparkSubmit", "Setting "+renewerKey+" to "+user)
+		props[renewerKey] = user
+	}
+	return nil
 }
 
 // checkPackages looks at the syntax of coordinates; the driver resolves them.

@@ -107,7 +107,7 @@ func TestCustomAllocatorAtSubmission(t *testing.T) {
 	}
 }
 
-// P100: two runs draw two names for the executors' ConfigMap.
+// P100: two unique texts make two names for the executors' ConfigMap.
 func TestExecutorConfigMapName(t *testing.T) {
 	a, b := sparkpod.ExecutorConfigMapName("1"), sparkpod.ExecutorConfigMapName("2")
 	if a == b || a != "spark-exec-1-conf-map" {

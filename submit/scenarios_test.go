@@ -4,6 +4,8 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -61,7 +63,7 @@ func TestKerberosRules(t *testing.T) {
 	dir := env.Files.(OSFiles).Dir
 	const secure = "<configuration><property><name>hadoop.security.authentication</name><value> Kerberos </value></property></configuration>"
 	write(t, dir, map[string]string{"k.kt": "K", "hadoop/core-site.xml": secure, "open/core-site.xml": "<configuration/>", "tokens": "\x00T"})
-	const native = "Kerberos tokens cannot be obtained by native submission; give --keytab/--principal, spark.kubernetes.kerberos.tokenSecret.* or HADOOP_TOKEN_FILE_LOCATION"
+	const native = "Kerberos tokens cannot be obtained by native submission; give --keytab/--principal, spark.kubernetes.kerberos.tokenSecret.* or HADOOP_TOKEN_FILE_LOCATION, or set spark.kubespark.submit.fallback=spark-submit"
 	const k = "spark.kubernetes.kerberos.tokenSecret."
 	for _, tt := range []struct {
 		props, env map[string]string
@@ -87,6 +89,37 @@ func TestKerberosRules(t *testing.T) {
 		}
 		if err == nil && tt.secret != "" && !slices.ContainsFunc(names(t, p), func(n string) bool { return strings.HasSuffix(n, tt.secret) }) {
 			t.Errorf("%v %v: no Secret %s in %q", tt.props, tt.env, tt.secret, names(t, p))
+		}
+	}
+}
+
+// Step 8 of the configuration: with Hadoop's security on, the short name of the user becomes the renewer of tokens.
+func TestHadoopRenewer(t *testing.T) {
+	env := testEnv(t, nil)
+	env.UserName = "me"
+	site := func(more string) string {
+		return "<configuration><property><name>hadoop.security.authentication</name><value>kerberos</value></property>" + more + "</configuration>"
+	}
+	const rules = "<property><name>hadoop.security.auth_to_local</name><value>RULE:[1:$1@$0](.*)s/@.*//</value></property>"
+	write(t, env.Files.(OSFiles).Dir, map[string]string{"k.kt": "K", "on/core-site.xml": site(""), "rules/core-site.xml": site(rules), "off/core-site.xml": "<configuration/>"})
+	keytab := map[string]string{"spark.kerberos.keytab": "k.kt", "spark.kerberos.principal": "spark/h@R"}
+	tokens := map[string]string{"spark.kubernetes.kerberos.tokenSecret.name": "s", "spark.kubernetes.kerberos.tokenSecret.itemKey": "i"}
+	for _, tt := range []struct {
+		dir, proxy string
+		props      map[string]string
+		want       string
+	}{
+		{dir: "on", props: keytab, want: "spark"}, {dir: "on", props: tokens, want: "me"}, {dir: "on", proxy: "bob", props: tokens, want: "bob"},
+		{dir: "rules", props: keytab}, {dir: "off", props: keytab}, {props: keytab},
+	} {
+		env.Lookup = func(name string) (string, bool) {
+			on := name == "HADOOP_CONF_DIR" && tt.dir != ""
+			return map[bool]string{true: env.Files.Abs(tt.dir)}[on], on
+		}
+		a := piArgs(tt.props)
+		a.ProxyUser = tt.proxy
+		if got := properties(t, mustPlan(t, a, env))["spark.hadoop.yarn.resourcemanager.principal"]; got != tt.want {
+			t.Errorf("%+v: %q", tt, got)
 		}
 	}
 }
@@ -341,15 +374,79 @@ spec:
 	}
 }
 
-// C020, C032: all bad texts of the user in one error, before anything is made.
-func TestBadLabels(t *testing.T) {
-	_, err := NewPlan(piArgs(map[string]string{"spark.kubernetes.driver.label.a b": "x", "spark.kubernetes.driver.label.c": strings.Repeat("v", 64)}), testEnv(t, nil))
-	if text := errorText(err); !strings.Contains(text, "spark.kubernetes.driver.label.a b") || !strings.Contains(text, "spark.kubernetes.driver.label.c") {
-		t.Error(err)
+// C056: a template that uses the node's network is taken as it is, and what executors then need is said; with it, no port
+// of the node is asked for, so that two of them fit on one.
+func TestHostNetwork(t *testing.T) {
+	env := testEnv(t, nil)
+	write(t, env.Files.(OSFiles).Dir, map[string]string{"bare.yaml": "spec: {hostNetwork: true}", "full.yaml": "spec: {hostNetwork: true, dnsPolicy: ClusterFirstWithHostNet}"})
+	const dns = "dnsPolicy: ClusterFirstWithHostNet in the template, or the driver's Service has no name there"
+	const ports = "spark.blockManager.port=0 and spark.driver.blockManager.port=7079, or a node takes one executor only: each asks for port 7079 of its node"
+	const disk = "spark.shuffle.readHostLocalDisk=false, or executors of one node look for each other's shuffle files in their own folders"
+	plan := func(template string, more map[string]string) (*Plan, []string) {
+		props := map[string]string{"spark.kubernetes.driver.podTemplateFile": template, "spark.kubernetes.executor.podTemplateFile": template}
+		maps.Copy(props, more)
+		p := mustPlan(t, piArgs(props), env)
+		var said []string
+		for _, n := range p.Notices {
+			if n.Level == slog.LevelWarn && strings.Contains(n.Text, "hostNetwork") {
+				said = append(said, n.Text)
+			}
+		}
+		return p, said
 	}
+	const text = " pod is in its node's network (hostNetwork in its template). Set "
+	_, said := plan("bare.yaml", nil)
+	if diff := cmp.Diff([]string{"The driver" + text + dns + ".", "The executor" + text + dns + "; " + ports + "; " + disk + "."}, said); diff != "" {
+		t.Error(diff)
+	}
+	p, said := plan("full.yaml", map[string]string{"spark.blockManager.port": "0", "spark.driver.blockManager.port": "7079", "spark.shuffle.readHostLocalDisk": "false"})
+	if said != nil {
+		t.Errorf("%q", said)
+	}
+	body, err := p.SampleExecutor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := jsonOf(t, body)["spec"].(map[string]any)
+	if c := spec["containers"].([]any)[0].(map[string]any); spec["hostNetwork"] != true || spec["dnsPolicy"] != "ClusterFirstWithHostNet" || c["ports"] != nil {
+		t.Errorf("%s", body)
+	}
+}
+
+// C020: every text of the user that Kubernetes would refuse, of both roles, in one error before anything is made.
+func TestBadLabelsSelectorsAndAnnotations(t *testing.T) {
+	long := strings.Repeat("v", 64)
+	bad := map[string]string{
+		"spark.kubernetes.driver.label.a b": "x", "spark.kubernetes.driver.label.c": long, "spark.kubernetes.executor.label.d": "-x",
+		"spark.kubernetes.node.selector.e": "two words", "spark.kubernetes.driver.node.selector.f/g/h": "x", "spark.kubernetes.executor.node.selector.i": long,
+		"spark.kubernetes.driver.annotation.j k": "any text", "spark.kubernetes.executor.annotation./l": "any text",
+		"spark.kubernetes.driver.service.label.m": "n/o", "spark.kubernetes.driver.service.annotation.p?": "any text",
+	}
+	good := map[string]string{"spark.kubernetes.executor.label.q": "{{APP_ID}}-{{EXECUTOR_ID}}", "spark.kubernetes.driver.annotation.Example.COM/r": "any text", "spark.kubernetes.node.selector.s.t/u": ""}
+	props := maps.Clone(bad)
+	maps.Copy(props, good)
+	_, err := NewPlan(piArgs(props), testEnv(t, nil))
+	text := errorText(err)
+	for k := range bad {
+		if strings.Count(text, k+": not a") != 1 {
+			t.Errorf("%s is not in %q", k, text)
+		}
+	}
+	for k := range good {
+		if strings.Contains(text, k) {
+			t.Errorf("%s is in %q", k, text)
+		}
+	}
+	mustPlan(t, piArgs(good), testEnv(t, nil))
+	props["spark.kubespark.stock"] = "submit-checks"
+	mustPlan(t, piArgs(props), testEnv(t, nil))
+}
+
+// C032: a reference to a secret's key has both parts.
+func TestBadSecretReferences(t *testing.T) {
 	for _, v := range []string{"s", "s:", ":k", "s:k:x"} {
-		if _, err := NewPlan(piArgs(map[string]string{"spark.kubernetes.driver.secretKeyRef.E": v}), testEnv(t, nil)); err == nil {
-			t.Errorf("%q is accepted", v)
+		if _, err := NewPlan(piArgs(map[string]string{"spark.kubernetes.driver.secretKeyRef.E": v}), testEnv(t, nil)); err == nil || !strings.Contains(err.Error(), "secretKeyRef") && !strings.Contains(err.Error(), "SecretKeyRef") {
+			t.Errorf("%q: %v", v, err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +15,7 @@ import (
 
 const auth = "spark.kubernetes.authenticate.driver.mounted."
 
-// E008, E013, E017, E020, E021, E024, E053, E133: what ends the start, with the text, and nothing but the ConfigMap was tried.
+// E008, E013, E017, E020, E021, E024, E053, E133, C049: what ends the start, with the text, and nothing but the ConfigMap was tried.
 func TestRefusedStart(t *testing.T) {
 	long := strings.Repeat("a", 238)
 	for _, tc := range []struct {
@@ -32,7 +33,12 @@ func TestRefusedStart(t *testing.T) {
 		{name: "template E017", session: object{"template": "{"}, want: []string{"Could not load pod from template file."}},
 		{name: "no driver pod E020", session: object{"driverPodName": "i-do-not-exist"}, calls: true,
 			want: []string{"No pod was found named i-do-not-exist in the cluster in the namespace default (this was supposed to be the driver pod.)."}},
-		{name: "driver pod forbidden E021", faults: []kubetest.Fault{{Verb: "get", Resource: "pods", Status: 403, Reason: "Forbidden",
+		{name: "no token C049", faults: []kubetest.Fault{{Verb: "get", Resource: "pods", Status: 401, Reason: "Unauthorized", Message: "Unauthorized"}}, calls: true,
+			want: []string{"no Kubernetes credentials: the token file /var/run/secrets/kubernetes.io/serviceaccount/token is missing, and no setting " +
+				strings.TrimSuffix(auth, ".") + ".* names another; let the driver pod have its service account's token (automountServiceAccountToken)"}},
+		{name: "no token, anonymous users known C049", faults: []kubetest.Fault{{Verb: "get", Resource: "pods", Status: 403, Reason: "Forbidden",
+			Message: `User "system:anonymous" cannot get pods`}}, calls: true, want: []string{"no Kubernetes credentials", "system:anonymous"}},
+		{name: "driver pod forbidden E021", conf: map[string]string{auth + "oauthToken": "secret-1"}, faults: []kubetest.Fault{{Verb: "get", Resource: "pods", Status: 403, Reason: "Forbidden",
 			Message: `User "system:serviceaccount:default:spark" cannot get pods`}}, calls: true,
 			want: []string{"may not get pods", "system:serviceaccount:default:spark"}},
 		{name: "ConfigMap forbidden E024", faults: []kubetest.Fault{{Verb: "create", Resource: "configmaps", Status: 403, Reason: "Forbidden", Message: "no"}},
@@ -240,6 +246,40 @@ func sortedNames(o kubetest.Object) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// P100: each run of a driver makes the executors' ConfigMap under the name that the JVM drew for it, immutable, found by the
+// application, owned by the driver pod; pods of the run mount that one.
+func TestConfigMapOfEachRunP100(t *testing.T) {
+	within(t, map[string]string{"spark.kubernetes.executor.deleteOnTermination": "false"}, func(t *testing.T, s *spark) {
+		uid := kubetest.Text(s.server.Get("pods", ns, "driver"), "metadata", "uid")
+		names := []string{"spark-exec-a-conf-map", "spark-exec-b-conf-map"}
+		for i, name := range names {
+			s.session = object{"configMapName": name}
+			s.launch(1)
+			wait(time.Second)
+			cm := s.server.Get("configmaps", ns, name)
+			if cm == nil {
+				t.Fatalf("run %d made no %s", i+1, name)
+			}
+			want(t, "immutable", cm["immutable"], any(true))
+			want(t, "labels", kubetest.Labels(cm), map[string]string{"spark-app-selector": appID, "spark-role": "executor"})
+			want(t, "owners", cm["metadata"].(kubetest.Object)["ownerReferences"], any([]any{object{"apiVersion": "v1", "kind": "Pod", "name": "driver", "uid": uid, "controller": true}}))
+			mounted := 0
+			for _, p := range s.executors() {
+				if strings.Contains(fmt.Sprint(p), name) {
+					mounted++
+				}
+			}
+			want(t, "pods that mount it", mounted, 1)
+			s.stop()
+			s.crash()
+			s.mu.Lock()
+			s.starts, s.known, s.next = 0, map[string]int64{}, 10
+			s.mu.Unlock()
+		}
+		want(t, "ConfigMaps", len(s.server.List("configmaps")), 2)
+	})
 }
 
 // E031: a ConfigMap that an earlier context of the application left is taken.

@@ -14,7 +14,7 @@ func main() {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	os.Exit(cli.Run(cli.Process{
-		Args: os.Args, Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals, Now: time.Now,
+		Args: os.Args, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals, Now: time.Now,
 		Exec: syscall.Exec, Executable: os.Executable,
 	}))
 }

@@ -26,6 +26,7 @@ type run struct {
 	environ        []string
 	executable     string
 	signals        chan os.Signal
+	stdin          string
 	stdout, stderr bytes.Buffer
 	execPath       string
 	execArgs       []string
@@ -36,7 +37,7 @@ func (r *run) do(args ...string) int {
 	if r.name == "" {
 		r.name = "kubespark"
 	}
-	return Run(Process{Args: append([]string{r.name}, args...), Environ: r.environ, Stdout: &r.stdout, Stderr: &r.stderr, Signals: r.signals,
+	return Run(Process{Args: append([]string{r.name}, args...), Environ: r.environ, Stdin: strings.NewReader(r.stdin), Stdout: &r.stdout, Stderr: &r.stderr, Signals: r.signals,
 		Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 		Exec: func(path string, argv, environ []string) error {
 			r.execPath, r.execArgs, r.execEnv = path, argv, environ
@@ -354,6 +355,62 @@ func TestInterruptThenStatusAndKill(t *testing.T) {
 	code = r.do("submit", "--master", "k8s://"+url, "--kill", "drv", "--conf", "spark.kubernetes.appKillPodDeletionGracePeriod=7s")
 	if !strings.Contains(r.stderr.String(), "Submitting a request to kill submission drv in k8s://"+url+". Grace period in secs: 7\n") || code != 0 || s.Get("pods", "default", "drv") != nil {
 		t.Error(code, r.stderr.String())
+	}
+}
+
+// M-5: --status and --kill of an address without a scheme find a server of plain HTTP, and say so; a submission does not.
+func TestOperationsProbeTheScheme(t *testing.T) {
+	s, url := apiServer(t)
+	address := strings.TrimPrefix(url, "http://")
+	s.Put("pods", kubetest.Object{"metadata": map[string]any{"name": "drv", "namespace": "default", "labels": map[string]any{"spark-role": "driver"}}})
+	warning := "The server at " + address + " speaks plain HTTP: it is used without TLS and without credentials. Write k8s://http://" + address + " if that is meant."
+	for _, action := range []string{"--status", "--kill"} {
+		r := &run{environ: []string{"KUBECONFIG=/nowhere"}}
+		if code := r.do("submit", "--master", "k8s://"+address, action, "default:drv"); code != 0 || strings.Count(r.stderr.String(), warning) != 1 {
+			t.Errorf("%s: %d\n%s", action, code, r.stderr.String())
+		}
+	}
+	if s.Get("pods", "default", "drv") != nil {
+		t.Error("the driver was not killed")
+	}
+	r := &run{environ: []string{"KUBECONFIG=/nowhere"}}
+	const refused = "the server speaks plain HTTP; write --master k8s://http://… if that is meant"
+	if code := r.do(submitTo(address)...); code != 1 || !strings.Contains(r.lastLine(), refused) || strings.Contains(r.lastLine(), "no usable answer") {
+		t.Errorf("%d\n%s", code, r.stderr.String())
+	}
+}
+
+// C026: properties of any size come from standard input or a pipe, once; the real spark-submit cannot have them.
+func TestPropertiesFromStandardInput(t *testing.T) {
+	s, url := apiServer(t)
+	fifo := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", 200<<10)
+	text := "spark.long " + long + "\nspark.kubernetes.namespace team\nspark.kubernetes.submission.waitAppCompletion false\n"
+	for _, file := range []string{"-", fifo} {
+		r := &run{environ: []string{"KUBECONFIG=/nowhere", "SPARK_HOME=" + sparkHome(t)}, stdin: text}
+		if file == fifo {
+			go func() { _ = os.WriteFile(fifo, []byte(text), 0o600) }()
+		}
+		if code := r.do(submitTo(url, "--properties-file", file)...); code != 0 {
+			t.Fatalf("%s: %d\n%s", file, code, r.stderr.String())
+		}
+		var body string
+		for _, c := range s.Calls("create", "configmaps") {
+			body = c.Body
+		}
+		if !strings.Contains(body, "spark.long="+long) || !strings.Contains(body, `"spark.kubernetes.namespace":"team"`) {
+			t.Errorf("%s: the driver's ConfigMap lacks the properties (%d bytes)", file, len(body))
+		}
+		s.KeepCalls(true)
+	}
+	r := &run{environ: []string{"SPARK_HOME=" + sparkHome(t)}, stdin: "spark.submit.deployMode client\n"}
+	code := r.do("submit", "--master", "k8s://h", "--properties-file", "-", "local:///x.py")
+	if want := "properties from - cannot be handed to the real spark-submit, which takes regular files only: write them into one"; code != 1 ||
+		!strings.Contains(r.lastLine(), want) || r.execPath != "" {
+		t.Errorf("%d %s %s", code, r.execPath, r.lastLine())
 	}
 }
 

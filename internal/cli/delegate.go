@@ -20,6 +20,9 @@ func (c *submitCommand) delegate(p *parsed, s *submit.Settings, argv []string) (
 	if loop {
 		return exitError, &submit.Error{Text: "the spark-submit that was found is kubespark again: set SPARK_HOME to a Spark distribution"}
 	}
+	if err := c.checkStreams(); err != nil {
+		return exitError, err
+	}
 	path, err := c.findRealSparkSubmit(c.Environ)
 	if err != nil {
 		return exitError, err

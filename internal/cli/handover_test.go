@@ -15,22 +15,26 @@ func TestFallback(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir, "core-site.xml", "<configuration><property><name>hadoop.security.authentication</name><value>kerberos</value></property></configuration>")
 	writeFile(t, dir, "main.py", "")
+	writeFile(t, dir, "k.keytab", "")
 	tests := []struct {
 		name    string
 		environ []string
-		conf    string
+		more    []string
 		app     string
 		want    string
 	}{
-		{"P142 a driver feature step", nil, "spark.kubernetes.driver.pod.featureSteps=com.foo.Bar", "local:///x.py",
+		{"P142 a driver feature step", nil, []string{"--conf", "spark.kubernetes.driver.pod.featureSteps=com.foo.Bar"}, "local:///x.py",
 			"spark.kubernetes.driver.pod.featureSteps: class com.foo.Bar needs a JVM at submission; use spark.kubespark.submit.fallback=spark-submit or remove it"},
-		{"Kerberos log-in", []string{"HADOOP_CONF_DIR=" + dir}, "spark.a=b", "local:///x.py", "Kerberos tokens cannot be obtained by native submission"},
-		{"S042 an unknown file system", nil, "spark.kubernetes.file.upload.path=myfs://bucket/p", filepath.Join(dir, "main.py"), "is not supported by native submission"},
+		{"Kerberos log-in", []string{"HADOOP_CONF_DIR=" + dir}, nil, "local:///x.py", "Kerberos tokens cannot be obtained by native submission; give --keytab/--principal, " +
+			"spark.kubernetes.kerberos.tokenSecret.* or HADOOP_TOKEN_FILE_LOCATION, or set spark.kubespark.submit.fallback=spark-submit"},
+		{"HDFS with Kerberos", []string{"HADOOP_CONF_DIR=" + dir}, []string{"--conf", "spark.kubernetes.file.upload.path=hdfs://nn/p", "--principal", "p@R", "--keytab", filepath.Join(dir, "k.keytab")}, filepath.Join(dir, "main.py"),
+			"hadoop.security.authentication=kerberos: native submission does not log in to Kerberos; set spark.kubespark.submit.fallback=spark-submit, or use another upload path"},
+		{"S042 an unknown file system", nil, []string{"--conf", "spark.kubernetes.file.upload.path=myfs://bucket/p"}, filepath.Join(dir, "main.py"), "is not supported by native submission"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, url := apiServer(t)
-			args := submitTo(url, "--conf", tt.conf)[1:]
+			args := submitTo(url, tt.more...)[1:]
 			args[len(args)-1] = tt.app
 			environ := append([]string{"SPARK_HOME=" + sparkHome(t)}, tt.environ...)
 			r := sparkSubmit(environ...)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/kubespark/kubespark/conf"
+	"github.com/kubespark/kubespark/internal/kube"
 	"github.com/kubespark/kubespark/submit"
 )
 
@@ -16,6 +17,8 @@ type operation struct {
 	server     string // API server; "": the kubeconfig's
 	shown      string // the master as the user wrote it
 	namespace  string // for ids without one; "": the kubeconfig's
+	// plain is told that the server speaks plain HTTP; nil: that is an error.
+	plain func()
 }
 
 func (o operation) run(p Process, environ []string) (int, error) {
@@ -43,6 +46,9 @@ func (o operation) run(p Process, environ []string) (int, error) {
 	cfg, err := submit.RESTConfig(o.conf, o.server, lookup)
 	if err != nil {
 		return exitError, err
+	}
+	if o.plain != nil {
+		kube.AllowPlainHTTP(cfg, o.plain)
 	}
 	client, err := submit.NewClient(cfg)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 type Process struct {
 	Args           []string // the first is the name it was called by
 	Environ        []string
+	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Signals        <-chan os.Signal // SIGINT and SIGTERM
 	Now            func() time.Time

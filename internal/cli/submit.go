@@ -21,6 +21,8 @@ type submitCommand struct {
 	name  string
 	log   *slog.Logger
 	given []string // the environment that this process was started with
+	// streams are the properties files that could be read only once, by name.
+	streams map[string][]byte
 }
 
 func readAll(r io.Reader) []byte {
@@ -93,6 +95,9 @@ func (c *submitCommand) dispatch(p *parsed, argv []string) (int, error) {
 
 // settings joins the arguments with files and environment, spark-env.sh's included.
 func (c *submitCommand) settings(p *parsed) (*submit.Settings, error) {
+	if err := c.readStreams(p); err != nil {
+		return nil, err
+	}
 	s, err := submit.Resolve(p.Args, c.env(c.Environ))
 	if err != nil {
 		return nil, err
@@ -237,6 +242,12 @@ func (c *submitCommand) operate(s *submit.Settings) (int, error) {
 		c.log.Log(context.Background(), n.Level, n.Text, "logger", n.Logger)
 	}
 	op := operation{action: s.Actions[0], id: s.SubmissionID, conf: conf.New(s.Props, conf.WithEnv(environment(c.Environ))), server: submit.APIServer(master), shown: s.Master}
+	if submit.APIServer(master) != submit.APIServer(s.Master) { // the scheme is a guess
+		op.plain = func() {
+			c.log.Warn("The server at "+submit.APIServer(s.Master)+" speaks plain HTTP: it is used without TLS and without credentials. "+
+				"Write k8s://http://"+submit.APIServer(s.Master)+" if that is meant.", "logger", "Config")
+		}
+	}
 	return op.run(c.Process, c.Environ)
 }
 

@@ -35,7 +35,7 @@ func submitOptions() []optionGroup {
 		}},
 		{"Configuration", []option{
 			{"--conf, -c KEY=VALUE", "a Spark property"},
-			{"--properties-file FILE", "file with properties, instead of conf/spark-defaults.conf"},
+			{"--properties-file FILE", "file with properties, instead of conf/spark-defaults.conf; - is standard input"},
 			{"--load-spark-defaults", "read conf/spark-defaults.conf beside --properties-file, too"},
 			{"--extra-properties-file FILE", "file with properties put over the others; may be repeated"},
 		}},

@@ -79,17 +79,18 @@ type Manager struct {
 	mail   *mailbox
 
 	// Everything below belongs to the goroutine of Run.
-	ctx      context.Context // the life of Run, for the effects it starts
-	phase    phase
-	deferred []func() // messages that came before the session was started
-	session  Session
-	conf     *conf.Conf
-	set      settings
-	api      *api.Client
-	owner    *metav1.OwnerReference
-	template *sparkpod.Template
-	files    map[string]string // of the configuration directory, for the ConfigMap
-	conffile []string          // their names, which pods mount
+	ctx       context.Context // the life of Run, for the effects it starts
+	phase     phase
+	deferred  []func() // messages that came before the session was started
+	session   Session
+	conf      *conf.Conf
+	set       settings
+	api       *api.Client
+	anonymous bool // the client has nothing to log in with
+	owner     *metav1.OwnerReference
+	template  *sparkpod.Template
+	files     map[string]string // of the configuration directory, for the ConfigMap
+	conffile  []string          // their names, which pods mount
 
 	driverClaims []string // claims that the driver pod mounts
 	claimsEach   int      // claims that one executor needs

@@ -144,6 +144,7 @@ func (m *Manager) connect(cfg *rest.Config) error {
 	if err != nil {
 		return err
 	}
+	m.anonymous = kube.Anonymous(cfg)
 	m.api = api.New(client, m.session.Namespace, m.session.AppID)
 	return nil
 }
@@ -174,6 +175,10 @@ func (m *Manager) findDriver(ctx context.Context) (*metav1.OwnerReference, error
 		pod, err = m.api.GetPod(ctx, name)
 		return err
 	})
+	if m.anonymous && kube.IsLoginRefused(err) {
+		return nil, fmt.Errorf("no Kubernetes credentials: the token file %s is missing, and no setting %s.* names another; let the driver pod have its "+
+			"service account's token (automountServiceAccountToken) or set one: %w", kube.TokenFile, m.session.AuthPrefix, err)
+	}
 	switch kube.Kind(err) {
 	case kube.None:
 	case kube.NotFound:

@@ -38,6 +38,9 @@ func basic(b *build) error {
 	if err := checkLabels(b); err != nil {
 		return err
 	}
+	if err := checkTexts(b); err != nil {
+		return err
+	}
 	if err := metadata(b); err != nil {
 		return err
 	}

@@ -12,23 +12,52 @@ import (
 	"github.com/kubespark/kubespark/internal/sparkpod"
 )
 
-// checkLabels refuses the user's labels that Spark has reserved or Kubernetes would refuse, all in one message.
+// checkLabels refuses the user's labels that Spark has reserved.
 func checkLabels(b *build) error {
-	labels := b.userLabels()
-	syntax := !conf.IsStock(b.conf, "submit-checks")
-	var faults []string
-	for _, k := range sorted(labels) {
+	for _, k := range sorted(b.userLabels()) {
 		if slices.Contains(b.reserved, k) {
 			return fmt.Errorf(b.reservedError, k)
 		}
-		if !syntax {
-			continue
+	}
+	return nil
+}
+
+// checkTexts refuses the user's labels, node selectors and annotations that Kubernetes would refuse, all in one message:
+// those of both roles at submission.
+func checkTexts(b *build) error {
+	if conf.IsStock(b.conf, "submit-checks") || b.dryRun {
+		return nil
+	}
+	roles := []*roleData{b.roleData}
+	labels := []string{"spark.kubernetes.node.selector."}
+	annotations := []string{}
+	if b.driver != nil {
+		roles = append(roles, &executorRole)
+		labels = append(labels, "spark.kubernetes.driver.service.label.")
+		annotations = append(annotations, "spark.kubernetes.driver.service.annotation.")
+	}
+	for _, r := range roles {
+		labels = append(labels, r.labels, r.nodeSelector)
+		annotations = append(annotations, r.annotations)
+	}
+	var faults []string
+	fault := func(what, family, key string, errs []string) {
+		if len(errs) > 0 {
+			faults = append(faults, fmt.Sprintf("%s%s: not %s: %s", family, key, what, errs[0]))
 		}
-		if errs := validation.IsQualifiedName(k); len(errs) > 0 {
-			faults = append(faults, fmt.Sprintf("%s%s: not a label name: %s", b.labels, k, errs[0]))
+	}
+	// Any id does: only its syntax counts.
+	fill := strings.NewReplacer("{{APP_ID}}", b.appID, "{{EXECUTOR_ID}}", "1")
+	for _, f := range labels {
+		values := b.conf.Family(f)
+		for _, k := range sorted(values) {
+			fault("a label name", f, k, validation.IsQualifiedName(k))
+			fault("a label value", f, k, validation.IsValidLabelValue(fill.Replace(values[k])))
 		}
-		if errs := validation.IsValidLabelValue(labels[k]); len(errs) > 0 {
-			faults = append(faults, fmt.Sprintf("%s%s: not a label value: %s", b.labels, k, errs[0]))
+	}
+	for _, f := range annotations {
+		for _, k := range sorted(b.conf.Family(f)) {
+			fault("an annotation name", f, k, validation.IsQualifiedName(strings.ToLower(k)))
 		}
 	}
 	if len(faults) > 0 {
@@ -70,7 +99,10 @@ func checkExecutor(driver *build) error {
 		ConfigMapName: "checked", Template: template, UserName: in.UserName,
 	}, true)
 	driver.infos = append(driver.infos, spec.Infos...)
-	return err
+	if err != nil {
+		return err
+	}
+	return driver.checkHostNetwork(sparkpod.Executor, spec.Pod, c)
 }
 
 // DefaultProfile is the profile that the application's own settings make, as the driver will send it over the bridge.

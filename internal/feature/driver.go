@@ -88,6 +88,9 @@ func BuildDriver(in DriverInput) (DriverSpec, error) {
 	if err := b.run(driverChain); err != nil {
 		return DriverSpec{}, err
 	}
+	if err := b.checkHostNetwork(sparkpod.Driver, b.sp.Pod, b.conf); err != nil {
+		return DriverSpec{}, err
+	}
 	if err := checkExecutor(b); err != nil {
 		return DriverSpec{}, err
 	}

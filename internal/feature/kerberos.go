@@ -147,13 +147,33 @@ func tokens(b *build, k kerberosConf) error {
 
 // checkLogin refuses a cluster that wants Kerberos when there is nothing to log in with: only a JVM gets tokens itself.
 func checkLogin(b *build) error {
-	dir, ok := b.driver.Env(hadoopConfEnv)
-	if !ok || b.driver.Files == nil {
+	if b.driver.Files == nil {
 		return nil
 	}
-	content, err := b.driver.Files.ReadFile(dir + "/core-site.xml")
+	site, err := ReadCoreSite(b.driver.Env, b.driver.Files)
 	if err != nil {
-		return nil //nolint:nilerr // without the file Hadoop's default applies: no security
+		return err
+	}
+	if site.Kerberos() {
+		return errors.New("Kerberos tokens cannot be obtained by native submission; give --keytab/--principal, " + //nolint:staticcheck // the name comes first
+			"spark.kubernetes.kerberos.tokenSecret.* or HADOOP_TOKEN_FILE_LOCATION, or set spark.kubespark.submit.fallback=spark-submit")
+	}
+	return nil
+}
+
+// CoreSite is what the submitter's core-site.xml sets.
+type CoreSite map[string]string
+
+// ReadCoreSite reads core-site.xml in the folder that HADOOP_CONF_DIR names; without the variable or the file Hadoop's
+// defaults apply, and the result is empty.
+func ReadCoreSite(env func(string) (string, bool), files Files) (CoreSite, error) {
+	dir, ok := env(hadoopConfEnv)
+	if !ok {
+		return nil, nil
+	}
+	content, err := files.ReadFile(dir + "/core-site.xml")
+	if err != nil {
+		return nil, nil //nolint:nilerr // see above
 	}
 	var site struct {
 		Properties []struct {
@@ -162,13 +182,16 @@ func checkLogin(b *build) error {
 		} `xml:"property"`
 	}
 	if err := xml.Unmarshal(content, &site); err != nil {
-		return fmt.Errorf("%s/core-site.xml cannot be parsed: %w", dir, err)
+		return nil, fmt.Errorf("%s/core-site.xml cannot be parsed: %w", dir, err)
 	}
+	out := CoreSite{}
 	for _, p := range site.Properties {
-		if strings.TrimSpace(p.Name) == "hadoop.security.authentication" && strings.EqualFold(strings.TrimSpace(p.Value), "kerberos") {
-			return errors.New("Kerberos tokens cannot be obtained by native submission; give --keytab/--principal, " + //nolint:staticcheck // the name comes first
-				"spark.kubernetes.kerberos.tokenSecret.* or HADOOP_TOKEN_FILE_LOCATION")
-		}
+		out[strings.TrimSpace(p.Name)] = strings.TrimSpace(p.Value)
 	}
-	return nil
+	return out, nil
+}
+
+// Kerberos says whether Hadoop's security is on. It answers to UserGroupInformation.isSecurityEnabled.
+func (c CoreSite) Kerberos() bool {
+	return strings.EqualFold(c["hadoop.security.authentication"], "kerberos")
 }

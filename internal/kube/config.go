@@ -147,7 +147,7 @@ func baseConfig(o Options) (*rest.Config, error) {
 // inCluster takes what the pod's service account offers; each part may be missing.
 func inCluster(o Options) *rest.Config {
 	cfg := &rest.Config{}
-	if file := filepath.Join(serviceAccountDir, "token"); exists(file) {
+	if file := TokenFile; exists(file) {
 		cfg.BearerTokenFile = file
 	}
 	if file := filepath.Join(serviceAccountDir, "ca.crt"); exists(file) {
@@ -159,6 +159,22 @@ func inCluster(o Options) *rest.Config {
 		cfg.Host = "https://" + net.JoinHostPort(host, port)
 	}
 	return cfg
+}
+
+// TokenFile is where a pod finds its service account's token, unless its template or account says that it gets none.
+const TokenFile = serviceAccountDir + "/token"
+
+// Anonymous says whether a configuration has nothing to log in with.
+func Anonymous(cfg *rest.Config) bool {
+	return cfg.BearerToken == "" && cfg.BearerTokenFile == "" && cfg.Username == "" && cfg.CertFile == "" && len(cfg.CertData) == 0 &&
+		cfg.ExecProvider == nil && cfg.AuthProvider == nil
+}
+
+// IsLoginRefused says whether a server refused who asks, or could not be trusted: what happens to a pod without its
+// service account's token and CA.
+func IsLoginRefused(err error) bool {
+	k := Kind(err)
+	return k == Unauthorized || k == Forbidden || isTLSRefusal(err)
 }
 
 func exists(file string) bool {

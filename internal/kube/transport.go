@@ -108,7 +108,8 @@ func isTLSRefusal(err error) bool {
 		host    x509.HostnameError
 		record  tls.RecordHeaderError
 	)
-	return errors.As(err, &verify) || errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &record)
+	return errors.As(err, &verify) || errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &record) ||
+		SpeaksPlainHTTP(err)
 }
 
 // Wrap puts this package's transport over a configuration that came from elsewhere, a caller's own for instance.
