@@ -79,7 +79,6 @@ func TestOwnersAndNamespaces(t *testing.T) {
 	for i := range 5 {
 		other.create(shellPod(fmt.Sprintf("p%d", i), "trap 'exit 0' TERM; echo up; while :; do sleep 0.05; done"))
 	}
-	other.claim("data", "standard-immediate")
 	for i := range 5 {
 		other.says(fmt.Sprintf("p%d", i), "up")
 	}
