@@ -63,6 +63,13 @@ control-plane:
 	@mkdir -p bin; cd localcluster && ../hack/gobuild.sh ../bin/kubespark-control-plane ./cmd/kubespark-control-plane \
 		$(CONTROL_PLANE_FLAGS) -ldflags '$(CONTROL_PLANE_LDFLAGS)'
 
+# kwok with its own stages: how a fake node and its pods become ready and are deleted.
+.PHONY: kwok
+kwok:
+	@mkdir -p bin; cd hack/kwok && $(GO) build -trimpath -ldflags '-s -w' -o ../../bin/kwok sigs.k8s.io/kwok/cmd/kwok; \
+	cd "$$($(GO) list -m -f '{{.Dir}}' sigs.k8s.io/kwok)/kustomize/stage"; \
+	for f in node/fast/node-*.yaml node/heartbeat-with-lease/node-*.yaml pod/fast/pod-*.yaml; do echo ---; cat "$$f"; done >"$(CURDIR)/bin/kwok-stages.yaml"
+
 .PHONY: quickstart
 quickstart: ## from nothing to a real Spark job on a local cluster (as root)
 	@hack/quickstart.sh
@@ -94,6 +101,16 @@ spark-suite: build ## Spark's own Kubernetes integration suite in five columns, 
 .PHONY: simulate
 simulate: ## the manager against a simulated cluster and Spark: a million rounds of the allocator
 	@$(GO) test ./internal/executor/simulation -run TestSimulate -rounds $(or $(ROUNDS),1000000) -first $(or $(FIRST),1) -count 1 -timeout 60m -v | grep -v '^=== '
+
+.PHONY: bench
+bench: build kwok ## stock Spark and kubespark side by side (as root, 40 minutes): docs/benchmarks.md; QUICK=1, RESUME=1, ONLY=names
+	@mkdir -p bin; $(GO) build -o bin/bench ./hack/bench
+	@spark=$$(hack/fetch-spark.sh $(SPARK_VERSION)); bin/bench run -spark-home "$$spark" \
+		$(if $(QUICK),-quick -out bin/bench-quick.json -page bin/bench-quick.md) $(if $(RESUME),-resume) $(if $(ONLY),-only '$(ONLY)')
+
+.PHONY: bench-compare
+bench-compare: ## what changed between two results of `make bench`: OLD=a.json NEW=b.json
+	@$(GO) run ./hack/bench compare '$(OLD)' '$(NEW)'
 
 .PHONY: generate
 generate: ## docs/reference from the code

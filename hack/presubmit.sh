@@ -38,7 +38,7 @@ generated() {
 
 tidy() {
 	local m
-	for m in . localcluster hack/image hack/sparksuite hack/tools internal/upload/servertest; do
+	for m in . localcluster hack/image hack/kwok hack/sparksuite hack/tools internal/upload/servertest; do
 		(cd "$m" && go mod tidy -diff) || die "$m/go.mod is not tidy: run go mod tidy there"
 	done
 }

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	_ "embed" // timeline.py
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/kubespark/kubespark/hack/bench/result"
+	"github.com/kubespark/kubespark/hack/bench/rig"
+)
+
+//go:embed timeline.py
+var timeline []byte
+
+// What is measured of the start of an application, from the start of the driver's container.
+const (
+	contextReady = "container start to SparkContext"
+	firstPost    = "container start to the first executor's POST"
+	firstTask    = "container start to the first task"
+	managerShare = "the manager's process to the first executor's POST"
+)
+
+func startMeasurement() measurement {
+	return measurement{name: "start", title: "Start of an application", node: true, audit: true, limit: 8 * time.Minute,
+		how: "Real driver and executor containers of Spark 4.2.0 with a PySpark program that tells its times, with the stock manager and " +
+			"with ours, in turns. The container's start is that of its first process, the POST's time is the audit log's. The manager's " +
+			"own share is the time from the start of kubespark-manager until its first POST of an executor, with this program as the JVM.",
+		run: (*bench).start,
+		goals: []goal{
+			{"kubespark over stock until the SparkContext", "≤", 1, "×", ratio(contextReady, result.Kubespark, result.Stock)},
+			{"kubespark over stock until the first executor's POST", "≤", 1, "×", ratio(firstPost, result.Kubespark, result.Stock)},
+			{"kubespark over stock until the first task", "≤", 1, "×", ratio(firstTask, result.Kubespark, result.Stock)},
+			{"the manager's own share, median", "≤", 150, "ms", ours(managerShare, 0.5)},
+		}}
+}
+
+// times are what timeline.py prints, in seconds since the epoch.
+type times struct {
+	Container float64 `json:"container"`
+	Context   float64 `json:"context"`
+	Task      float64 `json:"task"`
+}
+
+func (b *bench) start(ctx context.Context) error {
+	const ns = "start"
+	if err := b.Namespace(ctx, ns); err != nil {
+		return err
+	}
+	if err := b.shares(ctx); err != nil {
+		return err
+	}
+	if err := b.Command(ctx, "image", "build-spark", "--spark-home", b.sparkHome, "--kubespark", b.Bin, "kubespark/spark:4.2.0"); err != nil {
+		return err
+	}
+	apps, err := appsFolder()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(apps)
+	for turn := range b.sizes.turns + 1 {
+		for _, who := range b.contenders() {
+			if err := b.application(ctx, who, ns, apps, turn); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// appsFolder holds the program, readable by the user that containers run as.
+func appsFolder() (string, error) {
+	dir, err := os.MkdirTemp("", "kubespark-bench-")
+	if err != nil {
+		return "", err
+	}
+	return dir, errors.Join(os.Chmod(dir, 0o755), os.WriteFile(filepath.Join(dir, "timeline.py"), timeline, 0o644))
+}
+
+// shares starts managers on their own.
+func (b *bench) shares(ctx context.Context) error {
+	for i := range b.sizes.shareTurns {
+		app := fmt.Sprintf("share-%d", i)
+		w, err := b.WatchPods(ctx, "start", rig.Executors(app), "", nil)
+		if err != nil {
+			return err
+		}
+		m, err := b.OpenBridge(b.URL, "start", app, 1)
+		if err != nil {
+			return err
+		}
+		_, err = w.Reached(ctx, 1)
+		w.Close()
+		if err == nil {
+			_, err = m.Stop(10 * time.Second)
+		}
+		if err = errors.Join(err, m.Close()); err != nil {
+			return err
+		}
+		post, err := b.firstPost(rig.ManagerAgent, m.Spawned)
+		if err != nil {
+			return err
+		}
+		b.m.Add(result.Kubespark, managerShare, "ms", ms(post.Sub(m.Spawned)))
+		b.m.Add(result.Kubespark, "of it until session.open is answered", "ms", ms(m.Opened.Sub(m.Spawned)))
+		b.m.Add(result.Kubespark, "of it until session.start is answered", "ms", ms(m.Started.Sub(m.Opened)))
+	}
+	return nil
+}
+
+func (b *bench) firstPost(agent string, since time.Time) (time.Time, error) {
+	found, err := rig.Requests(b.AuditLog(), agent, since)
+	if err != nil {
+		return time.Time{}, err
+	}
+	for _, r := range found {
+		if r.Verb == "create" && r.ObjectRef.Resource == "pods" && r.ObjectRef.Subresource == "" {
+			return r.Received, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("the audit log has no POST of a pod by %s", agent)
+}
+
+// application runs one program from submission to end. The first turn warms the files.
+func (b *bench) application(ctx context.Context, who, ns, apps string, turn int) error {
+	name := fmt.Sprintf("%s-%d", who, turn)
+	props := map[string]string{"spark.kubernetes.namespace": ns, "spark.kubernetes.container.image": "kubespark/spark:4.2.0",
+		"spark.kubernetes.driver.pod.name": name, "spark.executor.instances": "1", "spark.driver.memory": "512m", "spark.executor.memory": "512m",
+		"spark.kubernetes.authenticate.driver.serviceAccountName": "default", "spark.kubernetes.node.selector.kubernetes.io/hostname": "local",
+		"spark.kubernetes.driver.volumes.hostPath.apps.mount.path": "/apps", "spark.kubernetes.driver.volumes.hostPath.apps.options.path": apps,
+		"spark.kubernetes.submission.waitAppCompletion": "true"}
+	agent := rig.StockAgent
+	if who == result.Kubespark {
+		props["spark.kubespark.jar"], agent = "/opt/kubespark/kubespark.jar", rig.ManagerAgent
+	}
+	args := []string{"submit", "--master", "k8s://" + b.URL, "--deploy-mode", "cluster", "--name", name}
+	for k, v := range props {
+		args = append(args, "--conf", k+"="+v)
+	}
+	began := time.Now()
+	cmd := exec.CommandContext(ctx, filepath.Join(b.Bin, "kubespark"), append(args, "local:///apps/timeline.py")...)
+	cmd.Env = b.Env()
+	if _, err := rig.Run(cmd); err != nil {
+		return err
+	}
+	t, err := b.told(ctx, ns, name)
+	if err != nil {
+		return err
+	}
+	post, err := b.firstPost(agent, began)
+	if err != nil || turn == 0 {
+		return err
+	}
+	b.m.Add(who, contextReady, "s", t.Context-t.Container)
+	b.m.Add(who, firstPost, "s", float64(post.UnixMicro())/1e6-t.Container)
+	b.m.Add(who, firstTask, "s", t.Task-t.Container)
+	return nil
+}
+
+// told reads the program's times from the driver's log.
+func (b *bench) told(ctx context.Context, ns, pod string) (t times, err error) {
+	log, err := b.Kube.Core().Get().Namespace(ns).Resource("pods").Name(pod).SubResource("log").Stream(ctx)
+	if err != nil {
+		return t, err
+	}
+	defer log.Close()
+	for lines := bufio.NewScanner(log); lines.Scan(); {
+		if text, ok := strings.CutPrefix(lines.Text(), "TIMES "); ok {
+			return t, json.Unmarshal([]byte(text), &t)
+		}
+	}
+	return t, fmt.Errorf("the driver %s told no times", pod)
+}
