@@ -107,6 +107,9 @@ func (c *cluster) run(p *pod) {
 	if c.w.chance(0.05) {
 		boot += c.w.between(0, 2*time.Minute)
 	}
+	if left := time.Until(c.w.calmAt) - time.Minute; !c.w.stormy && boot > left {
+		boot = max(min(boot, left), 6*time.Second) // the cluster has healed by then
+	}
 	c.w.after(boot, "", func() { c.w.spark.register(p.process) })
 	if c.w.stormy && c.w.chance(c.w.plan.crash) {
 		c.w.after(c.w.between(0, 2*time.Minute), "", func() {

@@ -53,6 +53,7 @@ func (w *world) play() {
 	w.forecast()
 	w.runUntil(w.began.Add(w.plan.storm))
 	w.stormy, w.cluster.weather = false, served
+	w.calmAt = time.Now().Add(healing)
 	w.note("the storm is over")
 	w.cluster.heal()
 	w.trims()

@@ -30,9 +30,10 @@ type world struct {
 	queue   events
 	seq     int
 	history []string
-	broken  []string // what the validators found
-	stormy  bool     // faults happen
-	over    bool     // no manager starts any more
+	broken  []string  // what the validators found
+	stormy  bool      // faults happen
+	calmAt  time.Time // after the storm: when all must be well
+	over    bool      // no manager starts any more
 	rounds  int64
 
 	server  *server
