@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,14 +40,29 @@ type Bridge struct {
 	complete waiting  // the allocator says that all run
 }
 
-// waiting is a signal that a log line gives.
+// waiting is the signal that an allocator sees n executors run.
 type waiting struct {
-	armed bool
-	at    chan time.Time
+	n  int // 0: nobody waits
+	at chan time.Time
 }
 
-// completeLine is what stock's allocator and ours log, at DEBUG, when as many executors run as are wanted.
-const completeLine = "is equal to the number of requested executors"
+// statusLine is what stock's allocator and ours log of a resource profile, at DEBUG, after news of pods.
+var statusLine = regexp.MustCompile(`pod allocation status: (\d+) running`)
+
+// heard looks at a line of the allocator's log.
+func (w *waiting) heard(line string) {
+	if w.n == 0 {
+		return
+	}
+	m := statusLine.FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	if running, err := strconv.Atoi(m[1]); err == nil && running >= w.n {
+		w.n = 0
+		w.at <- time.Now()
+	}
+}
 
 const callLimit = 2 * time.Minute
 
@@ -109,7 +125,7 @@ func (b *Bridge) call(method string, params Object) error {
 // Target asks for n executors. The channel gives the time at which the manager says that all run.
 func (b *Bridge) Target(seq, n int) (<-chan time.Time, error) {
 	b.mu.Lock()
-	b.complete = waiting{armed: true, at: make(chan time.Time, 1)}
+	b.complete = waiting{n: n, at: make(chan time.Time, 1)}
 	at := b.complete.at
 	b.mu.Unlock()
 	return at, b.peer.Notify("targets.set", Object{"seq": seq, "totals": Object{"0": n}, "profiles": []any{}})
@@ -237,10 +253,7 @@ func (b *Bridge) Notified(method string, params Object) {
 	case "log":
 		text, _ := params["text"].(string)
 		level, _ := params["level"].(string)
-		if b.complete.armed && strings.Contains(text, completeLine) {
-			b.complete.armed = false
-			b.complete.at <- time.Now()
-		}
+		b.complete.heard(text)
 		expected := strings.HasPrefix(text, "No driver pod is named") // this driver is no pod
 		if (level == "WARN" || level == "ERROR") && !expected {
 			b.trouble = append(b.trouble, level+" "+text)

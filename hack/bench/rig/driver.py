@@ -3,17 +3,19 @@ import sys
 import time
 
 from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 
+# The JVM first: spark-submit's command line refuses a number of executors of 0, a SparkContext takes it.
+SparkContext._ensure_initialized(gateway=launch_gateway())
 conf = SparkConf().set("spark.executor.instances", "0").set("spark.ui.enabled", "false")
 sc = SparkContext(conf=conf)
-sc.setLogLevel("INFO")
 
 
 def say(*words):
     print("@", *words, flush=True)
 
 
-say("ready", sc.applicationId)
+say("ready", sc._jvm.java.lang.ProcessHandle.current().pid())
 for line in sys.stdin:
     words = line.split()
     if words[0] == "request":

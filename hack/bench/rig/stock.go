@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -35,7 +36,8 @@ logger.allocator.level = debug
 type Stock struct {
 	AppID string
 
-	cmd   *exec.Cmd
+	cmd   *exec.Cmd // Python
+	jvm   int       // its child's pid
 	in    io.WriteCloser
 	said  chan string // what driver.py says
 	ended chan struct{}
@@ -55,7 +57,12 @@ func (c *Cluster) OpenStock(ctx context.Context, sparkHome, url, namespace, appI
 	if err := errors.Join(os.WriteFile(program, driverProgram, 0o644), os.WriteFile(filepath.Join(dir, "log4j2.properties"), []byte(log4j), 0o644)); err != nil {
 		return nil, err
 	}
-	args := []string{"--master", "k8s://" + url, "--deploy-mode", "client"}
+	py4j, err := filepath.Glob(filepath.Join(sparkHome, "python", "lib", "py4j-*.zip"))
+	if err != nil || len(py4j) != 1 {
+		return nil, fmt.Errorf("%s has no single python/lib/py4j-*.zip: name a Spark with its Python library", sparkHome)
+	}
+	path := filepath.Join(sparkHome, "python") + ":" + py4j[0]
+	args := []string{"--master", "k8s://" + url}
 	all := SparkConf(namespace, appID)
 	delete(all, "spark.driver.port") // a free one
 	for k, v := range conf {
@@ -65,8 +72,10 @@ func (c *Cluster) OpenStock(ctx context.Context, sparkHome, url, namespace, appI
 		args = append(args, "--conf", k+"="+v)
 	}
 	s := &Stock{AppID: appID, said: make(chan string, 16), ended: make(chan struct{})}
-	s.cmd = exec.Command(filepath.Join(sparkHome, "bin", "spark-submit"), append(args, program)...)
-	s.cmd.Env = c.Env("SPARK_HOME="+sparkHome, "SPARK_CONF_DIR="+dir, "SPARK_LOCAL_IP=127.0.0.1", "PYSPARK_PYTHON=python3")
+	// Python starts the JVM, as the pyspark shell does: under spark-submit the program would have no stdin.
+	s.cmd = exec.Command("python3", program)
+	s.cmd.Env = c.Env("SPARK_HOME="+sparkHome, "SPARK_CONF_DIR="+dir, "SPARK_LOCAL_IP=127.0.0.1", "PYSPARK_PYTHON=python3",
+		"PYSPARK_SUBMIT_ARGS="+strings.Join(append(args, "pyspark-shell"), " "), "PYTHONPATH="+path)
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -82,7 +91,11 @@ func (c *Cluster) OpenStock(ctx context.Context, sparkHome, url, namespace, appI
 		return nil, fmt.Errorf("start stock's driver: %w", err)
 	}
 	go s.listen(out, log)
-	if _, err := s.expect(ctx, "ready"); err != nil {
+	pid, err := s.expect(ctx, "ready")
+	if err == nil {
+		s.jvm, err = strconv.Atoi(pid)
+	}
+	if err != nil {
 		s.Kill()
 		return nil, err
 	}
@@ -114,10 +127,7 @@ func (s *Stock) logged(line string) {
 	if s.last = append(s.last, line); len(s.last) > 20 {
 		s.last = s.last[1:]
 	}
-	if s.complete.armed && strings.Contains(line, completeLine) {
-		s.complete.armed = false
-		s.complete.at <- time.Now()
-	}
+	s.complete.heard(line)
 }
 
 func (s *Stock) expect(ctx context.Context, word string) (string, error) {
@@ -142,9 +152,12 @@ func (s *Stock) order(text string) error {
 	return nil
 }
 
-// Request asks for n more executors. The channel gives the time at which the allocator says that all run.
+// Request asks for the first n executors. The channel gives the time at which the allocator says that all run.
 func (s *Stock) Request(ctx context.Context, n int) (<-chan time.Time, error) {
 	at := make(chan time.Time, 1)
+	s.mu.Lock()
+	s.complete = waiting{n: n, at: at}
+	s.mu.Unlock()
 	if err := s.order(fmt.Sprint("request ", n)); err != nil {
 		return nil, err
 	}
@@ -152,9 +165,6 @@ func (s *Stock) Request(ctx context.Context, n int) (<-chan time.Time, error) {
 	if err == nil && answer != "True" {
 		err = fmt.Errorf("stock's driver refuses %d executors: %s", n, answer)
 	}
-	s.mu.Lock() // not before: the line may still come for the number of before
-	s.complete = waiting{armed: true, at: at}
-	s.mu.Unlock()
 	return at, err
 }
 
@@ -171,8 +181,8 @@ func (s *Stock) HeapMiB(ctx context.Context) (float64, error) {
 	return n / (1 << 20), err
 }
 
-// PID is the driver's process.
-func (s *Stock) PID() int { return s.cmd.Process.Pid }
+// PID is the driver's JVM.
+func (s *Stock) PID() int { return s.jvm }
 
 // Stop ends the context, which deletes the executors, and waits for the process.
 func (s *Stock) Stop(ctx context.Context) error {
@@ -187,7 +197,10 @@ func (s *Stock) Stop(ctx context.Context) error {
 
 // Kill ends the process at once; its executors stay.
 func (s *Stock) Kill() {
-	_ = s.cmd.Process.Kill() // the only error is that it has ended
+	if s.jvm != 0 {
+		_ = syscall.Kill(s.jvm, syscall.SIGKILL) // the only error is that it has ended
+	}
+	_ = s.cmd.Process.Kill() // likewise
 	_ = s.in.Close()         // likewise
 	<-s.ended
 }
