@@ -86,6 +86,7 @@ type app struct {
 	conf    map[string]string
 	args    []string // spark-submit's own arguments
 	program []string // the application and its arguments
+	env     []string // the driver's, and so its manager's and its executors'
 }
 
 // running is a driver at work.
@@ -130,7 +131,7 @@ func start(t *testing.T, a app) *running {
 		args = append(args, "--conf", key+"="+value)
 	}
 	args = append(append(append(args, a.args...), program(t, a.program[0])), a.program[1:]...)
-	return launchIn(t, dir, a.version, a.script, filepath.Join(home, "bin", "spark-submit"), args...)
+	return launchWith(t, dir, a.version, a.script, a.env, filepath.Join(home, "bin", "spark-submit"), args...)
 }
 
 // program finds an application: a path, or a file in testdata.
@@ -154,12 +155,18 @@ func launch(t *testing.T, version, script, name string, args ...string) *running
 
 func launchIn(t *testing.T, dir, version, script, name string, args ...string) *running {
 	t.Helper()
+	return launchWith(t, dir, version, script, nil, name, args...)
+}
+
+func launchWith(t *testing.T, dir, version, script string, env []string, name string, args ...string) *running {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	r := &running{t: t, dir: dir, output: &bytes.Buffer{}, cancel: cancel}
 	r.cmd = exec.CommandContext(ctx, name, args...)
 	r.cmd.Env = append(os.Environ(), "SPARK_HOME="+made.homes[version], "SPARK_LOCAL_IP=127.0.0.1", "FAKE_DIR="+dir,
 		"FAKE_SCRIPT="+script, "FAKE_ENTRYPOINT="+filepath.Join(made.jvm, "image", "entrypoint.sh"),
 		"SPARK_DRIVER_BIND_ADDRESS=127.0.0.1")
+	r.cmd.Env = append(r.cmd.Env, env...)
 	r.cmd.Dir = dir
 	r.cmd.Stdout, r.cmd.Stderr = r.output, r.output
 	r.cmd.WaitDelay = 5 * time.Second

@@ -88,14 +88,17 @@ func TestRestart(t *testing.T) {
 				NextID    int
 				Executors map[string]int64
 				Profiles  []struct{ ID int }
+				// An executor registered, although this manager never spoke of a pod.
+				PodsCreated bool
 			}
 		}](t, next).Resume
 		if diff := cmp.Diff(map[string]int{"0": 2}, resume.Totals); diff != "" {
 			t.Error("resume.totals:", diff)
 		}
 		ids := slices.Sorted(maps.Keys(resume.Executors))
-		if diff := cmp.Diff([]string{"1", "2"}, ids); diff != "" || resume.NextID != 3 || len(resume.Profiles) != 1 {
-			t.Errorf("resume has executors %v, nextId %d, %d profiles", ids, resume.NextID, len(resume.Profiles))
+		if diff := cmp.Diff([]string{"1", "2"}, ids); diff != "" || resume.NextID != 3 || len(resume.Profiles) != 1 || !resume.PodsCreated {
+			t.Errorf("resume has executors %v, nextId %d, %d profiles, podsCreated %t", ids, resume.NextID, len(resume.Profiles),
+				resume.PodsCreated)
 		}
 		if replay := r.await("targets.set", life+1); replay.PID == pid || replay.PID != next.PID {
 			t.Errorf("targets.set was replayed to %d, the child is %d", replay.PID, next.PID)
