@@ -60,6 +60,7 @@ type seen struct {
 	Parallelism int
 	ReadyAt     int
 	Hold        bool
+	Tokens      string // who obtains and renews delegation tokens, where Hadoop is secured
 }
 
 // contexts runs a SparkContext for each set of properties in one JVM.
@@ -162,7 +163,8 @@ func TestContextsE005E027E028E029E231(t *testing.T) {
 		instances(10, "spark.scheduler.minRegisteredResourcesRatio", "0.5"), dynamic(4), dynamic(12)}
 	r, got := contexts(t, cases)
 	for i, want := range []int{1, 3, 4, 8, 0, 5, 4} {
-		if got[i].ReadyAt != want || got[i].MaxFailures != 7 || got[i].Hold != (i != 1) || got[i].Error != "" {
+		if got[i].ReadyAt != want || got[i].MaxFailures != 7 || got[i].Hold != (i != 1) || got[i].Tokens != "HadoopDelegationTokenManager" ||
+			got[i].Error != "" {
 			t.Errorf("%v: ready not at %d: %+v", cases[i], want, got[i])
 		}
 		if ids := got[i].IDs; len(ids) != 3 || ids[0] != ids[1] || ids[1] != ids[2] || !regexp.MustCompile("^spark-[0-9a-f]{32}$").MatchString(ids[0]) {

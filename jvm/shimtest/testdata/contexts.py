@@ -32,6 +32,7 @@ def look(settings):
         if backend.getClass().getSimpleName() == "KubernetesClusterSchedulerBackend":
             seen["readyAt"] = sc._jvm.org.example.Ready.at(backend)
             seen["hold"] = backend.supportsExecutorHold()
+            seen["tokens"] = backend.createTokenManager().get().getClass().getSimpleName()
         return seen
     finally:
         sc.stop()
