@@ -104,3 +104,12 @@ func TestSummaryOfCause(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// E079: a pod that somebody else labels inactive leaves the watch; its executor may work on, so it is not told to be gone.
+func TestLabelOfOthersE079(t *testing.T) {
+	p := &snapshot.Pod{ID: 3, Name: "p", UID: "u", State: snapshot.Running, Inactive: true}
+	d := New(settings(), nil, nil).Run([]snapshot.Fact{{Pod: p, State: snapshot.Deleted, Gone: true}}, view(), time.Unix(1, 0))
+	if len(d.Removals)+len(d.Deletes)+len(d.Labels) != 0 {
+		t.Errorf("%+v", d)
+	}
+}
