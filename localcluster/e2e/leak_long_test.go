@@ -15,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -61,7 +62,13 @@ func TestNodeLeavesNothing(t *testing.T) {
 	for _, p := range l.pods() {
 		l.delete(p.Name, int64(l.rnd.IntN(3)))
 	}
-	eventually(t, 2*time.Minute, "all pods are gone", func() (bool, string) { n := len(l.pods()); return n == 0, fmt.Sprintf("%d pods", n) })
+	eventually(t, 2*time.Minute, "all pods are gone", func() (bool, string) {
+		var left []string
+		for _, p := range l.pods() {
+			left = append(left, fmt.Sprintf("%s: %s, deleted %v, policy %s, %+v", p.Name, p.Status.Phase, p.DeletionTimestamp, p.Spec.RestartPolicy, p.Status.ContainerStatuses))
+		}
+		return len(left) == 0, strings.Join(left, "\n")
+	})
 	t.Logf("%d pods, %d processes and %d nodes killed, %d pods deleted", leakPods, l.processes, l.nodes, l.deleted)
 	eventually(t, 30*time.Second, "nothing of the pods is left", func() (bool, string) {
 		left := l.left()
@@ -108,6 +115,8 @@ func (l *leak) delete(pod string, grace int64) {
 	err := l.c.client.CoreV1().Pods("default").Delete(l.t.Context(), pod, metav1.DeleteOptions{GracePeriodSeconds: &grace})
 	if err == nil {
 		l.deleted++
+	} else if !apierrors.IsNotFound(err) {
+		l.t.Errorf("delete %s: %v", pod, err)
 	}
 }
 

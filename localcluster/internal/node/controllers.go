@@ -3,12 +3,14 @@ package node
 import (
 	"context"
 	"fmt"
+	"time"
 
 	vknode "github.com/virtual-kubelet/virtual-kubelet/node"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/util/workqueue"
 )
 
 // controllers are virtual-kubelet's two: one hands the node's pods to the provider, the other keeps the Node object and its lease. They are
@@ -39,6 +41,10 @@ func newControllers(p *provider, o Options) (*controllers, error) {
 		SecretInformer:            unused.Secrets(),
 		ServiceInformer:           unused.Services(),
 		SkipDownwardAPIResolution: true,
+
+		SyncPodsFromKubernetesRateLimiter:    perPod(),
+		DeletePodsFromKubernetesRateLimiter:  perPod(),
+		SyncPodStatusFromProviderRateLimiter: perPod(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", o.Name, err)
@@ -50,6 +56,12 @@ func newControllers(p *provider, o Options) (*controllers, error) {
 		return nil, fmt.Errorf("node %s: %w", o.Name, err)
 	}
 	return c, nil
+}
+
+// perPod delays a pod again and again only for its own failures. The library's limit is ten changes a second for all pods together, and a
+// quarter of an hour for one that fails.
+func perPod() workqueue.TypedRateLimiter[any] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[any](5*time.Millisecond, 10*time.Second)
 }
 
 // run runs both until the context ends or one of them cannot go on, and returns when both have ended. The node is registered when its pods
