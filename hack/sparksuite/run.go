@@ -34,6 +34,7 @@ func parse(args []string) (*runFlags, error) {
 	flags.StringVar(&f.options.Cache, "cache", "", "folder of downloads")
 	flags.StringVar(&f.options.Port, "port", "20443", "port of the cluster's API server")
 	flags.StringVar(&f.options.Network, "network", "127.150.0.0/16", "network of the cluster")
+	flags.DurationVar(&f.options.Patience, "patience", trial.Patience, "how long pods and texts in logs are awaited")
 	flags.StringVar(&f.journal, "journal", "", "file of this round's results, to resume from")
 	flags.StringVar(&f.committed, "results", "", "file of results that the page is made of")
 	flags.StringVar(&f.logs, "logs", "", "folder for what failed rows leave to look at")

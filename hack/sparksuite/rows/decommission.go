@@ -103,7 +103,7 @@ func rolling(row rowMaker) trial.Row {
 // deleteFirst deletes the pod of executor 1 with a grace time of decades, once the program is ready for it. The executor must
 // end by itself, when its blocks have moved or its time is up, and be replaced.
 func deleteFirst(t *trial.Trial) error {
-	if err := t.DriverSays(t.Row.Limit+trial.Patience, readyForDecommission); err != nil {
+	if err := t.DriverSays(t.Patience, readyForDecommission); err != nil {
 		return err
 	}
 	victim := ""
@@ -120,7 +120,7 @@ func deleteFirst(t *trial.Trial) error {
 	if err := pods.Delete(t.Ctx, victim, metav1.DeleteOptions{GracePeriodSeconds: &grace}); err != nil {
 		return err
 	}
-	err := t.Eventually(trial.Patience, "the end of pod "+victim, func() error {
+	err := t.Eventually(t.Patience, "the end of pod "+victim, func() error {
 		_, err := pods.Get(t.Ctx, victim, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil

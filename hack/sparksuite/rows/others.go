@@ -55,7 +55,7 @@ func resize() trial.Row {
 
 // resized waits until the pod has more memory by specification and status, without a restart.
 func resized(t *trial.Trial) error {
-	return t.Eventually(trial.Patience, "executor 1 has more memory", func() error {
+	return t.Eventually(t.Patience, "executor 1 has more memory", func() error {
 		list, err := t.Client.CoreV1().Pods(t.Namespace).List(t.Ctx, metav1.ListOptions{LabelSelector: "spark-role=executor,spark-exec-id=1"})
 		if err != nil || len(list.Items) != 1 {
 			return fmt.Errorf("%d pods of executor 1: %w", len(list.Items), err)

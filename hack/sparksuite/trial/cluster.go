@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -21,6 +22,9 @@ type Options struct {
 	Cache string            // what is downloaded, kept between runs
 	Homes map[string]string // Spark distributions by version
 	Port  string            // of the API server
+	// Patience is how long pods and texts in logs are awaited. Spark's suite has three minutes; a machine with other work
+	// needs more.
+	Patience time.Duration
 	// Network is the loopback network of the cluster and its pods, such as 127.150.0.0/16.
 	Network string
 }
@@ -54,7 +58,7 @@ func (c *Cluster) up(ctx context.Context, versions []string) error {
 	if err := os.Chmod(c.Work, 0o755); err != nil {
 		return err
 	}
-	if err := c.cluster(ctx, "up", "--port", c.Port, "--network", c.Network); err != nil {
+	if err := c.cluster(ctx, "up", "--wait", "5m", "--port", c.Port, "--network", c.Network); err != nil {
 		return err
 	}
 	c.Kubeconfig = filepath.Join(c.State, "kubeconfig")

@@ -20,7 +20,7 @@ func (t *Trial) kill() error {
 	if !t.Column.Kill {
 		return nil
 	}
-	err := t.Eventually(t.Row.limit(), "an executor's container runs", func() error {
+	err := t.Eventually(t.limit(), "an executor's container runs", func() error {
 		for _, p := range t.SeenExecutors() {
 			if p.Status.Phase == corev1.PodRunning {
 				return nil

@@ -44,13 +44,13 @@ func lacks(log string, texts []string) string {
 }
 
 func (t *Trial) awaitLogs() error {
-	if err := t.DriverSays(t.Row.limit(), t.Row.DriverLog...); err != nil {
+	if err := t.DriverSays(t.limit(), t.Row.DriverLog...); err != nil {
 		return err
 	}
 	if len(t.Row.ExecutorLog) == 0 {
 		return nil
 	}
-	return t.Eventually(t.Row.limit(), "the executors' logs", func() error {
+	return t.Eventually(t.limit(), "the executors' logs", func() error {
 		var all strings.Builder
 		for _, p := range t.SeenExecutors() {
 			log, err := t.Log(p.Name)

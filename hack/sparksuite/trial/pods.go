@@ -135,13 +135,15 @@ func (t *Trial) check(p *corev1.Pod, checks []PodCheck) error {
 }
 
 func (t *Trial) awaitExecutors() error {
-	return t.Eventually(t.Row.limit(), fmt.Sprintf("%d executor pods", t.Row.executors()), func() error {
+	return t.Eventually(t.limit(), fmt.Sprintf("%d executor pods", t.Row.executors()), func() error {
 		if n := len(t.SeenExecutors()); n < t.Row.executors() {
 			return errors.Join(fmt.Errorf("there were %d", n), t.driverAlive())
 		}
 		return nil
 	})
 }
+
+func (t *Trial) limit() time.Duration { return max(t.Row.Limit, t.Patience) }
 
 // driverAlive ends the waiting when the driver has failed.
 func (t *Trial) driverAlive() error {

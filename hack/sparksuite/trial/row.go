@@ -75,7 +75,7 @@ type Row struct {
 	StaysUp bool
 	// After runs when the logs have all texts, before the namespace goes.
 	After func(t *Trial) error
-	// Limit is how long texts in logs are awaited; zero: Patience.
+	// Limit is how long texts in logs are awaited, where that is longer than the patience of the options.
 	Limit time.Duration
 }
 
@@ -84,12 +84,5 @@ const Patience = 3 * time.Minute
 
 // Every is how often it looks.
 const Every = time.Second
-
-func (r Row) limit() time.Duration {
-	if r.Limit > 0 {
-		return r.Limit
-	}
-	return Patience
-}
 
 func (r Row) executors() int { return max(1, r.Executors) }

@@ -83,7 +83,7 @@ func (t *Trial) arguments() []string {
 
 // submit runs the column's spark-submit to its end.
 func (t *Trial) submit() error {
-	ctx, cancel := context.WithTimeout(t.Ctx, Patience)
+	ctx, cancel := context.WithTimeout(t.Ctx, t.Patience)
 	defer cancel()
 	home := t.Homes[t.Spark]
 	program, args := filepath.Join(home, "bin", "spark-submit"), t.arguments()
