@@ -71,8 +71,9 @@ func (c *testCluster) configure() error {
 		return fmt.Errorf("KUBESPARK_SPARK_HOMES names no Spark %s; run the tests with `make e2e`", defaultSpark)
 	}
 	if dir := os.Getenv("KUBESPARK_E2E_STATE"); dir != "" {
-		c.stateDir, c.borrowed, c.apps = dir, true, "testdata"
-		return nil
+		apps, err := filepath.Abs("testdata")
+		c.stateDir, c.borrowed, c.apps = dir, true, apps
+		return err
 	}
 	dir, err := os.MkdirTemp("", "kubespark-e2e-")
 	if err != nil {

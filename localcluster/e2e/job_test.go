@@ -285,6 +285,16 @@ func (j *job) waitForSignal(name string) {
 	})
 }
 
+// said are the files of the signals folder that match.
+func (j *job) said(pattern string) []string {
+	j.t.Helper()
+	files, err := filepath.Glob(filepath.Join(j.signals, pattern))
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	return files
+}
+
 // registered is the number of executors that Spark knows, as the application reports it.
 func (j *job) registered() string {
 	text, err := os.ReadFile(filepath.Join(j.signals, "executors"))
