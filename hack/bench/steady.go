@@ -21,7 +21,7 @@ const (
 )
 
 func steadyMeasurement() measurement {
-	return measurement{name: "steady", title: "Steady state at 1,000 executors", audit: true, limit: 12 * time.Minute,
+	return measurement{name: "steady", title: "Steady state at 1,000 executors", audit: true, limit: 9 * time.Minute,
 		how: "Stock's driver (best batch) and kubespark's manager hold 1,000 executors each, side by side for five minutes in which nothing " +
 			"happens to any pod. Requests by the audit log, bytes by a forwarder for each. Then memory: the manager's resident size, " +
 			"and the heap of stock's driver after a collection, less what it was without executors.",
@@ -64,17 +64,23 @@ func (b *bench) steady(ctx context.Context) (err error) {
 	if !b.stock {
 		return errors.Join(b.rest(ctx, all), b.ourMemory(m))
 	}
+	return b.steadyStock(ctx, all, n, m)
+}
+
+// steadyStock rests with stock beside ours.
+func (b *bench) steadyStock(ctx context.Context, all []watched, n int, m *rig.Bridge) error {
+	alone := func(err error) error { return errors.Join(err, b.rest(ctx, all[1:]), b.ourMemory(m)) }
 	s, err := b.OpenStock(ctx, b.sparkHome, all[0].forward.URL(), result.Stock, result.Stock, batchOf(n))
 	if err != nil {
-		return err
+		return alone(err)
 	}
 	defer s.Kill()
 	before, err := s.HeapMiB(ctx)
 	if err != nil {
-		return err
+		return alone(err)
 	}
 	if err := b.stockExecutors(ctx, s, result.Stock, n); err != nil {
-		return err
+		return alone(err)
 	}
 	return errors.Join(b.rest(ctx, all), b.ourMemory(m), b.stockMemory(ctx, s, before))
 }
