@@ -46,7 +46,7 @@ var (
 		Doc("true mounts the image of spark.kubespark.image as an image volume, without an init container; the cluster and its container runtime must have image volumes."))
 	// ManagerPath is the manager's binary in the driver pod.
 	ManagerPath = String("spark.kubespark.manager.path",
-		Doc("Path of the kubespark-manager binary beside the driver; unset: the one inside the jar is unpacked."))
+		Doc("Path of the kubespark-manager binary beside the driver; unset, or when it cannot be run: the one inside the jar is unpacked."))
 	// Enabled switches to the stock manager inside the driver.
 	Enabled = Bool("spark.kubespark.enabled", Default(true),
 		Doc("false runs Spark's own cluster manager from the same jar."))

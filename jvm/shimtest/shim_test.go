@@ -165,6 +165,7 @@ func TestContextOnThreadThatEnds(t *testing.T) {
 	}
 }
 
+// P100: two runs draw two names for the executors' ConfigMap.
 func TestTwoContexts(t *testing.T) {
 	t.Parallel()
 	r := start(t, app{program: []string{"twice.py"}})
@@ -175,7 +176,11 @@ func TestTwoContexts(t *testing.T) {
 	r.expect("second sum is 28")
 	opens := only(r.notes(), "session.open")
 	type names struct{ AppID, ConfigMapName string }
-	if len(opens) != 2 || params[names](t, opens[0]) == params[names](t, opens[1]) || r.count("session.stop") != 2 {
+	if len(opens) != 2 || r.count("session.stop") != 2 {
+		t.Fatalf("the children were told %v", kinds(r.notes()))
+	}
+	first, second := params[names](t, opens[0]), params[names](t, opens[1])
+	if first.AppID == second.AppID || first.ConfigMapName == second.ConfigMapName || !strings.HasPrefix(second.ConfigMapName, "spark-exec-") {
 		t.Errorf("the children were told %v", kinds(r.notes()))
 	}
 }
@@ -297,8 +302,9 @@ func TestWayBack(t *testing.T) {
 		{name: "custom allocator", conf: map[string]string{"spark.kubernetes.allocation.pods.allocator": "org.example.Allocator"},
 			says: "WARN KubernetesClusterManager: spark.kubernetes.allocation.pods.allocator: class org.example.Allocator needs the stock manager; kubespark is not in use"},
 		{name: "foreign binary", jar: made.foreignJar, says: "WARN KubernetesClusterManager: kubespark-manager ended before it answered ("},
-		{name: "no binary", conf: map[string]string{"spark.kubespark.manager.path": "/nonexistent"},
-			says: "WARN KubernetesClusterManager: spark.kubespark.manager.path: /nonexistent is not an executable file"},
+		{name: "no binary", conf: map[string]string{"spark.kubespark.manager.path": "/nonexistent", "spark.local.dir": noexec,
+			"spark.driver.extraJavaOptions": "-Djava.io.tmpdir=" + noexec},
+			says: "WARN KubernetesClusterManager: kubespark-manager cannot be started: spark.kubespark.manager.path: /nonexistent is not a file that may be executed; "},
 		{name: "noexec", conf: map[string]string{"spark.local.dir": noexec, "spark.driver.extraJavaOptions": "-Djava.io.tmpdir=" + noexec},
 			says: "WARN KubernetesClusterManager: kubespark-manager cannot be started:"},
 		{name: "dies at open", script: "die-at-open", says: "WARN KubernetesClusterManager: kubespark-manager ended before it answered (exit code 2"},
@@ -306,7 +312,7 @@ func TestWayBack(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if test.name == "noexec" && noexec == "" {
+			if noexec == "" && (test.name == "noexec" || test.name == "no binary") {
 				t.Fatal("no tmpfs can be mounted: run these tests as root")
 			}
 			server, agents := listen(t)
@@ -324,6 +330,38 @@ func TestWayBack(t *testing.T) {
 				t.Errorf("the API server heard %q", got)
 			}
 		})
+	}
+}
+
+// An image volume whose files may not be run: the copy in the jar serves, for every child, and that is said once.
+func TestManagerPathWithoutExec(t *testing.T) {
+	dir := noexecFolder(t)
+	if dir == "" {
+		t.Fatal("no tmpfs can be mounted: run these tests as root")
+	}
+	program, err := os.ReadFile(made.fake)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, finish := filepath.Join(dir, "kubespark-manager"), filepath.Join(t.TempDir(), "finish")
+	if err := os.WriteFile(path, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, app{conf: map[string]string{"spark.kubespark.manager.path": path}, program: []string{"rounds.py", finish}})
+	r.await("executor.registered", 2)
+	if err := syscall.Kill(r.await("session.start", 1).PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	r.await("session.start", 2)
+	if err := os.WriteFile(finish, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code := r.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	said := "WARN KubernetesClusterManager: spark.kubespark.manager.path: " + path + " is not a file that may be executed; the copy in kubespark.jar runs instead."
+	if n := strings.Count(r.output.String(), said); n != 1 {
+		t.Errorf("said %d times: %s", n, said)
 	}
 }
 

@@ -10,18 +10,28 @@ import org.apache.spark.util.Utils
 
 /**
  * Where the child's program comes from: the file that `spark.kubespark.manager.path` names, else the copy in our jar,
- * unpacked into a private folder that is deleted once the program runs: even a killed driver leaves nothing.
+ * unpacked into a private folder that is deleted once the program runs: even a killed driver leaves nothing. The copy also
+ * serves when the named file cannot run: some container runtimes mount image volumes without permission to run files.
  */
 private[spark] final class ManagerBinary(conf: SparkConf) {
   import ManagerBinary._
 
-  /** Starts the program, on the calling thread. Throws CannotRunHere with the reason if no way works. */
-  def start(): Process = conf.getOption(Settings.ManagerPath) match {
-    case Some(path) =>
-      if (!new File(path).canExecute) throw new CannotRunHere(s"${Settings.ManagerPath}: $path is not an executable file")
-      try run(path) catch { case e: IOException => throw new CannotRunHere(s"${Settings.ManagerPath}: ${e.getMessage}") }
+  private var refused = Option.empty[String]
+
+  /** Starts the program, on the calling thread, which is always the same. Throws CannotRunHere with the reason if no way works. */
+  def start(): Process = conf.getOption(Settings.ManagerPath).filter(_ => refused.isEmpty).map(startNamed) match {
+    case Some(Right(process)) => process
+    case Some(Left(reason)) =>
+      refused = Some(s"${Settings.ManagerPath}: $reason")
+      val process = unpackAndStart()
+      DriverLog.clusterManager.warn(s"${refused.get}; the copy in kubespark.jar runs instead.")
+      process
     case None => unpackAndStart()
   }
+
+  private def startNamed(path: String): Either[String, Process] =
+    if (!new File(path).canExecute) Left(s"$path is not a file that may be executed")
+    else try Right(run(path)) catch { case e: IOException => Left(e.getMessage) }
 
   /** A folder may forbid running files; then the next one is tried. */
   private def unpackAndStart(): Process = {
@@ -29,7 +39,7 @@ private[spark] final class ManagerBinary(conf: SparkConf) {
     val roots = System.getProperty("java.io.tmpdir") +: Utils.getConfiguredLocalDirs(conf).toSeq
     val tries = roots.distinct.iterator.map(root => startIn(root, resource))
     val (failed, rest) = tries.span(_.isLeft)
-    val reasons = failed.flatMap(_.left.toOption).toList
+    val reasons = refused.toList ++ failed.flatMap(_.left.toOption)
     rest.nextOption().flatMap(_.toOption).getOrElse(throw new CannotRunHere("kubespark-manager cannot be started: " +
       s"${reasons.mkString("; ")} (${Settings.ManagerPath} may name a copy in a folder that allows it)"))
   }
