@@ -43,8 +43,7 @@ tidy() {
 	done
 }
 
-# Executors' scenarios are not complete yet: make scenarios shows theirs.
-scenarios() { go run ./hack/scenarios -letters PSC -quiet; }
+scenarios() { go run ./hack/scenarios -quiet; }
 
 unit() { go test -race ./...; }
 

@@ -23,6 +23,10 @@ spark_homes() {
 
 shim_tests() { KUBESPARK_SPARK_HOMES=$(spark_homes) go test -tags spark -count=1 -timeout 20m ./jvm/...; }
 
+# The executor package against a simulated cluster and Spark, as many fixed seeds as take some three minutes; the gate's race
+# detector runs the first 150.
+simulation() { go test ./internal/executor/simulation -count=1 -timeout 20m -run 'TestSimulate$' -seeds 5000; }
+
 container_tests() { (cd localcluster && go test -tags container -count=1 -timeout 10m ./internal/...); }
 
 part "build" make build
@@ -30,5 +34,6 @@ part "gate" hack/presubmit.sh
 part "Spark 4.1.1, 4.2.0, 4.3.0" spark_versions
 part "shim on each Spark" shim_tests
 part "containers" container_tests
+part "simulation" simulation
 part "end to end" hack/e2e.sh
 parts_table
