@@ -125,6 +125,11 @@ func (p *provider) DeletePod(ctx context.Context, pod *corev1.Pod) error {
 func (p *provider) podEvent(pod *corev1.Pod, gone bool) {
 	w, err := p.worker(pod.Namespace, pod.Name)
 	if err != nil || w.current().UID != pod.UID {
+		if gone { // it ended in an earlier life of the node, of which its logs are left
+			if err := os.RemoveAll(p.logDir(pod)); err != nil {
+				p.log.Printf("logs of pod %s/%s: %v", pod.Namespace, pod.Name, err)
+			}
+		}
 		return
 	}
 	switch {
