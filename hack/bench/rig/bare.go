@@ -108,10 +108,15 @@ func (b *Bare) create(ctx context.Context, i int) error {
 	return b.cluster.do(ctx, b.http, http.MethodPost, "/api/v1/namespaces/"+b.namespace+"/pods", "application/json", body)
 }
 
-// Delete deletes all pods of a selector with one request.
+// Delete deletes all pods of a selector at once, with one request if the server manages that within its own time limit.
 func (c *Cluster) Delete(ctx context.Context, namespace, labels string) error {
-	return c.do(ctx, c.HTTP, http.MethodDelete, "/api/v1/namespaces/"+namespace+"/pods?labelSelector="+strings.ReplaceAll(labels, ",", "%2C"),
-		"application/json", []byte(`{"gracePeriodSeconds":0}`))
+	path := "/api/v1/namespaces/" + namespace + "/pods?labelSelector=" + strings.ReplaceAll(labels, ",", "%2C")
+	for {
+		err := c.do(ctx, c.HTTP, http.MethodDelete, path, "application/json", []byte(`{"gracePeriodSeconds":0}`))
+		if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), ": 504 ") {
+			return err
+		}
+	}
 }
 
 // Fail writes the status of a pod as its kubelet would.
