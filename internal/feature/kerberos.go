@@ -155,7 +155,7 @@ func checkLogin(b *build) error {
 		return err
 	}
 	if site.Kerberos() {
-		return errors.New("Kerberos tokens cannot be obtained by native submission; give --keytab/--principal, " + //nolint:staticcheck // the name comes first
+		return errors.New("Kerberos tokens cannot be obtained by native submission; give --keytab/--principal, " +
 			"spark.kubernetes.kerberos.tokenSecret.* or HADOOP_TOKEN_FILE_LOCATION, or set spark.kubespark.submit.fallback=spark-submit")
 	}
 	return nil
