@@ -82,6 +82,9 @@ func (b *bench) loseTheirs(ctx context.Context, label string, n int) error {
 		return err
 	}
 	defer running.Close()
+	if _, err := running.Reached(ctx, n); err != nil {
+		return err
+	}
 	return errors.Join(b.lose(ctx, result.Stock, label, rig.StockAgent, ns, b.sizes.stockLosses, running), s.Stop(ctx))
 }
 
