@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -70,7 +71,7 @@ func TestExecWithATerminal(t *testing.T) {
 		fmt.Fprintln(keyboard, "hello")
 		window <- remotecommand.TerminalSize{Width: 132, Height: 43}
 		err := <-done
-		if code, ok := err.(utilexec.CodeExitError); !ok || code.Code != 7 {
+		if code := (utilexec.CodeExitError{}); !errors.As(err, &code) || code.Code != 7 {
 			t.Errorf("spdy %v: ended with %v, want exit code 7", spdy, err)
 		}
 		if got := shown.String(); !strings.HasPrefix(got, "on a xterm\r\n") || !strings.Contains(got, "got hello\r\nwider\r\n") {
