@@ -77,8 +77,8 @@ shells() {
 		-run 'TestShell|TestConnect' ./jvm/shimtest
 }
 
-# 500 pods with kills of pods, their processes and the node: nothing of them is left.
-leaks() { make build && hack/e2e.sh -tags e2e,e2elong -run TestNodeLeavesNothing; }
+# 500 pods with kills of pods, their processes and the node: nothing of them is left. Executors that are rolled.
+long_e2e() { make build && hack/e2e.sh -tags e2e,e2elong -run 'TestNodeLeavesNothing|TestExecutorRollPlugin'; }
 
 # One part, because a part is a subshell: the servers and their addresses end with it.
 uploads() {
@@ -94,5 +94,5 @@ full_size() { go test -tags long -count=1 -timeout 15m -run 'E111|E192|E224|E252
 part "executors at full size" full_size
 part "uploads to real servers" uploads
 part "spark-shell and the Connect server" shells
-part "the node leaves nothing" leaks
+part "long end-to-end tests" long_e2e
 parts_table

@@ -76,6 +76,12 @@ func (h *history) ever(so func(*corev1.Pod) bool) (ids []int) {
 	return ids
 }
 
+// most is the largest number of executor pods at one time.
+func (h *history) most() (most int) {
+	h.walk(func(now map[int]*corev1.Pod) { most = max(most, len(now)) })
+	return most
+}
+
 func idOf(p *corev1.Pod) int {
 	id, _ := strconv.Atoi(p.Labels["spark-exec-id"]) // 0: no id
 	return id
