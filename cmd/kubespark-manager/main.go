@@ -51,7 +51,9 @@ func main() {
 	tune()
 	// Ctrl-C reaches the whole foreground group, and the driver's shutdown still needs the manager.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	serve(context.Background(), os.Stdin, os.Stdout, os.Stderr, environment())
+	logs := bridge.NewLogHandler(os.Stderr)
+	klog.SetSlogLogger(slog.New(logs.AtLeast(slog.LevelWarn))) // client-go's
+	serve(context.Background(), os.Stdin, os.Stdout, logs, environment())
 }
 
 func tune() {
@@ -76,11 +78,9 @@ func environment() executor.Env {
 
 // serve runs one session and returns when the driver has closed its end. Nothing is deleted then: that is session.stop's
 // work, and a driver that was killed has owner references.
-func serve(ctx context.Context, in io.Reader, out, stderr io.Writer, env executor.Env) {
+func serve(ctx context.Context, in io.Reader, out io.Writer, logs *bridge.LogHandler, env executor.Env) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	logs := bridge.NewLogHandler(stderr)
-	klog.SetSlogLogger(slog.New(logs.AtLeast(slog.LevelWarn)))
 	env.Log = lines(logs)
 	warn := func(text string) { env.Log("WARN", bridgeLogger, text) }
 	server := bridge.Serve(ctx, in, out, func(s *bridge.Server) bridge.Session {

@@ -16,6 +16,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/kubespark/kubespark/internal/bridge"
 	"github.com/kubespark/kubespark/internal/bridgetest"
 	"github.com/kubespark/kubespark/internal/executor"
 	"github.com/kubespark/kubespark/internal/kube"
@@ -132,7 +133,7 @@ func (s *spark) launch(target int) {
 		}}
 	go func() {
 		defer close(ended)
-		serve(context.Background(), toManager, fromManager, io.Discard, env)
+		serve(context.Background(), toManager, fromManager, bridge.NewLogHandler(io.Discard), env)
 		_ = toManager.Close()
 		_ = fromManager.Close()
 	}()

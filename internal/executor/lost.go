@@ -177,7 +177,8 @@ func (m *Manager) found(id int64, w *snapshot.Wire) {
 	}
 }
 
-// look reads the pod of an executor that lost its connection, instead of waiting for the watch (B11). At most 20 a second.
+// look reads the pod of an executor that lost its connection, instead of waiting for the watch (B11), or that a list has left in
+// doubt (T5). At most 20 a second.
 func (m *Manager) look(id int64) {
 	p := m.store.Get(id)
 	if p == nil || p.State.Final() {

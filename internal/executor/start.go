@@ -206,11 +206,13 @@ func (m *Manager) openSources(version string) {
 
 // The methods of source.Sink.
 
-// List takes a complete list.
+// List takes a complete list. What it leaves in doubt is read by name.
 func (m *Manager) List(l snapshot.List) {
 	m.post(func() {
 		l.Pods = slices.DeleteFunc(l.Pods, m.alien)
-		m.store.Replace(l)
+		for _, id := range m.store.Replace(l) {
+			m.look(id)
+		}
 		m.dirty = true
 	})
 }

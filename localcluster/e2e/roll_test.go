@@ -25,5 +25,7 @@ func TestExecutorRollPluginE261(t *testing.T) {
 	if strings.Contains(j.driverLog(), "new failed executors") {
 		t.Error("a rolled executor counts as failed")
 	}
+	// One that started a moment ago may not hear the stop: its pod is deleted, and the hook of that takes its time.
+	eventually(t, time.Minute, "the executors go", func() (bool, string) { return len(j.executors()) == 0, "" })
 	j.leavesNothing()
 }

@@ -33,6 +33,7 @@ var regressions = []struct {
 	{200505, endedForNone + ", when all executors of before the restart are gone"},
 	{102269, targetMissed + ", when an executor is killed before the outcome of its creation is known"},
 	{700491, targetMissed + ", when an executor may take two minutes to boot just before the target is looked at"},
+	{2762, denialLeft + ", when a pod comes and goes while the list under way is answered"},
 	{75, endedForNone + ", when a restart forgets that pods were created"},
 }
 

@@ -202,11 +202,15 @@ func TestStore(t *testing.T) {
 		}, []string{"3 Running", "3 Deleted gone"}},
 		{"a list older than the watch drops nothing E056", func(s *Store) {
 			s.Update(pod(9, 120, Running), at(5))
-			s.Replace(List{Version: 100, Started: at(6)})
+			if doubtful := s.Replace(List{Version: 100, Started: at(6)}); doubtful != nil {
+				t.Errorf("in doubt: %v", doubtful)
+			}
 		}, []string{"9 Running"}},
 		{"a list started before the pod was seen drops nothing E056", func(s *Store) {
 			s.Update(pod(9, 120, Running), at(5))
-			s.Replace(List{Version: 130, Started: at(4)})
+			if doubtful := s.Replace(List{Version: 130, Started: at(4)}); len(doubtful) != 1 || doubtful[0] != 9 {
+				t.Errorf("in doubt: %v", doubtful)
+			}
 		}, []string{"9 Running"}},
 		{"a list that could have seen it drops it", func(s *Store) {
 			s.Update(pod(9, 120, Running), at(5))

@@ -144,28 +144,47 @@ func (s *Store) drop(p *Pod, byList bool) {
 	s.tell(Fact{Pod: p, State: Deleted, Gone: true, List: byList})
 }
 
-// Replace takes a complete list.
-func (s *Store) Replace(l List) {
+// Replace takes a complete list. It returns the executors in doubt: their pods are not in the list, yet were seen after it was
+// asked for, and a watch from its version on may never tell of them again.
+func (s *Store) Replace(l List) (doubtful []int64) {
 	here := make(map[int64]bool, len(l.Pods))
 	for _, p := range l.Pods {
 		here[p.ID] = true
 		s.Update(p, l.Started)
 	}
 	for _, p := range s.Pods() {
-		if !here[p.ID] && s.provesAbsence(l, p) {
+		if here[p.ID] {
+			continue
+		}
+		switch s.absence(l, p) {
+		case absent:
 			s.drop(p, true)
+		case unsure:
+			doubtful = append(doubtful, p.ID)
 		}
 	}
 	s.Confirm(l.Started)
+	return doubtful
 }
 
-// provesAbsence says whether a list without the pod means that the pod is gone: the list is newer than the last look at it.
-// A list from a cache proves it by its version only.
-func (s *Store) provesAbsence(l List, p *Pod) bool {
-	if l.Cached {
-		return p.Version < l.Version
+// What a list without a pod says of it.
+const (
+	nothing = iota // the list is older than the last look at the pod
+	unsure         // newer by its version, but asked for before
+	absent         // the pod is gone
+)
+
+// absence judges a list without the pod. One from a cache proves anything by its version only.
+func (s *Store) absence(l List, p *Pod) int {
+	switch {
+	case l.Cached && p.Version < l.Version:
+		return absent
+	case l.Cached || l.Version != 0 && p.Version > l.Version:
+		return nothing
+	case s.pods[p.ID].seen.After(l.Started):
+		return unsure
 	}
-	return !s.pods[p.ID].seen.After(l.Started) && (l.Version == 0 || p.Version <= l.Version)
+	return absent
 }
 
 // Confirm says that the store was complete at a time: a complete list started then, or a bookmark arrived.
