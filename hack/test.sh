@@ -25,7 +25,7 @@ shim_tests() { KUBESPARK_SPARK_HOMES=$(spark_homes) go test -tags spark -count=1
 
 # The executor package against a simulated cluster and Spark, as many fixed seeds as take some three minutes; the gate's race
 # detector runs the first 150.
-simulation() { go test ./internal/executor/simulation -count=1 -timeout 20m -run 'TestSimulate$' -seeds 6000; }
+simulation() { go test ./internal/executor/simulation -count=1 -timeout 20m -run 'TestSimulate$' -seeds 15000; }
 
 container_tests() { (cd localcluster && go test -tags container -count=1 -timeout 10m ./internal/...); }
 

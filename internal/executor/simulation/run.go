@@ -42,22 +42,28 @@ func Run(t *testing.T, seed uint64, change func(*plan)) (r Result) {
 	return r
 }
 
-// Times of a run's parts.
-const (
-	healing = 8 * time.Minute // back-off, looks and heartbeats have their times
-	staying = 4 * time.Minute
-)
+// staying is how long all must stay well.
+const staying = 4 * time.Minute
+
+// healing is the time from the storm's end until all must be well: back-off, looks and heartbeats have their times. Without a
+// watch each executor waits for two lists, and a small maxPendingPods lets them wait one after the other.
+func (p *plan) healing() time.Duration {
+	if p.conf["spark.kubernetes.executor.enableApiWatcher"] == "false" {
+		return 20 * time.Minute
+	}
+	return 8 * time.Minute
+}
 
 func (w *world) play() {
 	w.begin()
 	w.forecast()
 	w.runUntil(w.began.Add(w.plan.storm))
 	w.stormy, w.cluster.weather = false, served
-	w.calmAt = time.Now().Add(healing)
+	w.calmAt = time.Now().Add(w.plan.healing())
 	w.note("the storm is over")
 	w.cluster.heal()
 	w.trims()
-	w.runUntil(time.Now().Add(healing))
+	w.runUntil(time.Now().Add(w.plan.healing()))
 	if w.spark.exited || len(w.broken) > 0 {
 		w.finish()
 		return

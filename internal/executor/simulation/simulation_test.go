@@ -34,6 +34,7 @@ var regressions = []struct {
 	{102269, targetMissed + ", when an executor is killed before the outcome of its creation is known"},
 	{700491, targetMissed + ", when an executor may take two minutes to boot just before the target is looked at"},
 	{2762, denialLeft + ", when a pod comes and goes while the list under way is answered"},
+	{8070, targetMissed + ", when executors wait for lists one after the other and the target is looked at too soon"},
 	{75, endedForNone + ", when a restart forgets that pods were created"},
 }
 
