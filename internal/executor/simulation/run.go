@@ -63,7 +63,7 @@ func (w *world) play() {
 	w.note("the storm is over")
 	w.cluster.heal()
 	w.trims()
-	w.runUntil(time.Now().Add(w.plan.healing()))
+	w.runUntil(w.calmAt)
 	if w.spark.exited || len(w.broken) > 0 {
 		w.finish()
 		return
