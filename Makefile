@@ -70,6 +70,22 @@ kwok:
 	cd "$$($(GO) list -m -f '{{.Dir}}' sigs.k8s.io/kwok)/kustomize/stage"; \
 	for f in node/fast/node-*.yaml node/heartbeat-with-lease/node-*.yaml pod/fast/pod-*.yaml; do echo ---; cat "$$f"; done >"$(CURDIR)/bin/kwok-stages.yaml"
 
+# Volcano and YuniKorn compile k8s.io/kubernetes of other versions than the control plane's: minutes, and part of no other target.
+.PHONY: volcano
+volcano:
+	@mkdir -p bin; cd hack/volcano; \
+	for p in scheduler controller-manager; do \
+		../gobuild.sh ../../bin/vc-$$p volcano.sh/volcano/cmd/$$p $(CONTROL_PLANE_FLAGS) -ldflags '-s -w'; \
+	done; \
+	cd "$$($(GO) list -m -f '{{.Dir}}' volcano.sh/volcano)"; \
+	for f in config/crd/volcano/bases/*.yaml config/crd/jobflow/bases/*.yaml; do echo ---; cat "$$f"; done >"$(CURDIR)/bin/volcano-crds.yaml"; \
+	install -m 644 installer/helm/chart/volcano/config/volcano-scheduler.conf "$(CURDIR)/bin/volcano-scheduler.conf"
+
+.PHONY: yunikorn
+yunikorn:
+	@mkdir -p bin; cd hack/yunikorn; \
+	../gobuild.sh ../../bin/yunikorn-scheduler github.com/apache/yunikorn-k8shim/pkg/cmd/shim $(CONTROL_PLANE_FLAGS) -ldflags '-s -w'
+
 .PHONY: quickstart
 quickstart: ## from nothing to a real Spark job on a local cluster (as root)
 	@hack/quickstart.sh
@@ -97,6 +113,11 @@ test-contracts: build ## Airflow's hook, the kubeflow operator and Spark's own s
 .PHONY: spark-suite
 spark-suite: build ## Spark's own Kubernetes integration suite in five columns, hours; resumes (as root); ROWS=1-12 COLUMN=killed SPARK=4.2.0 pick some
 	@hack/spark-suite.sh $(if $(ROWS),-rows '$(ROWS)') $(if $(COLUMN),-columns '$(COLUMN)') $(if $(SPARK),-spark '$(SPARK)')
+
+SCHEDULERS ?= volcano yunikorn
+.PHONY: spark-suite-schedulers
+spark-suite-schedulers: build $(SCHEDULERS) ## the suite's rows 48-54 with Volcano and YuniKorn, built from their Go modules (as root); ROWS, COLUMN, SCHEDULERS=volcano pick some
+	@hack/spark-suite.sh -schedulers '$(SCHEDULERS)' $(if $(ROWS),-rows '$(ROWS)') $(if $(COLUMN),-columns '$(COLUMN)')
 
 .PHONY: simulate
 simulate: ## the manager against a simulated cluster and Spark: a million rounds of the allocator

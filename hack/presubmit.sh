@@ -36,6 +36,8 @@ generated() {
 	[ -z "$(git status --porcelain -- docs/reference)" ] || die "generated files are not committed: $(git status --porcelain -- docs/reference)"
 }
 
+# hack/volcano and hack/yunikorn are left out, here and below: they hold no code, and nothing but
+# `make spark-suite-schedulers` downloads or compiles their Kubernetes.
 tidy() {
 	local m
 	for m in . localcluster hack/image hack/kwok hack/sparksuite hack/tools internal/upload/servertest; do

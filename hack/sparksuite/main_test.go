@@ -18,7 +18,7 @@ func TestRowsAreComplete(t *testing.T) {
 		if r.Suite == "" || r.Name == "" {
 			t.Errorf("row %d has no name", r.Number)
 		}
-		if len(r.Compared) == 0 && len(r.DriverLog) == 0 {
+		if r.Runs() && r.Play == nil && len(r.DriverLog) == 0 || !r.Runs() && len(r.Compared) == 0 {
 			t.Errorf("row %d awaits nothing", r.Number)
 		}
 	}
@@ -38,6 +38,12 @@ func TestPick(t *testing.T) {
 		{picked{rows: "1-12,14", versions: "4.1.1"}, 5 * 13, ""},
 		{picked{rows: "47", columns: "killed,stock-stock"}, 2, ""},
 		{picked{rows: "46,48-54"}, 0, ""},
+		// Volcano's own six rows, and 33 of the first 34 under the scheduler.
+		{picked{schedulers: "volcano"}, 5 * (6 + 33), ""},
+		{picked{schedulers: "volcano", rows: "48-53", columns: "killed"}, 6, ""},
+		{picked{schedulers: "volcano,yunikorn", rows: "54", columns: "stock-stock"}, 2 * 33, ""},
+		{picked{schedulers: "yunikorn", rows: "2,22,48"}, 5, ""},
+		{picked{schedulers: "x"}, 0, "scheduler x is not one of"},
 		{picked{rows: "12-1"}, 0, `"12-1" is no row`},
 		{picked{rows: "x"}, 0, `"x" is no row`},
 		{picked{columns: "x"}, 0, "no column x"},
@@ -73,19 +79,24 @@ func TestPage(t *testing.T) {
 		{Row: 2, Column: "stock-stock", Spark: rows.Newest, Verdict: results.Passed, Seconds: 12.3},
 		{Row: 4, Column: "stock-stock", Spark: rows.Newest, Verdict: results.Failed, Seconds: 80, Error: "a | b"},
 		{Row: 1, Column: "killed", Spark: rows.Newest, Verdict: results.None},
+		{Row: 48, Column: "stock-stock", Spark: rows.Newest, Verdict: results.Passed, Seconds: 20},
+		{Row: 2, Column: "killed@yunikorn", Spark: rows.Newest, Verdict: results.Passed, Seconds: 31},
 	} {
 		all[r.Key()] = r
 	}
 	report := fidelity.Report{Results: []fidelity.Result{{Case: fidelity.Case{Role: "driver", Name: "r"}, Version: rows.Newest, Fields: 7}}}
-	text := string(page(all, report))
+	text := string(page(all, report, "Volcano 1"))
 	for _, want := range []string{
 		"| 2 | Run SparkPi with no resources | 12 s | not run | not run | not run | not run |",
 		"| 1 | SPARK-42190: Run SparkPi with local[*] | not run | not run | not run | not run | no manager |",
 		"| **failed** 80 s |",
 		`| 4 | stock-stock | 4.2.0 | a \| b | not found yet |`,
 		"| recorded | objects equal (7 fields) |",
-		"**no case driver-volcano**",
-		"| 1 of 2, 1:32 | 0 of 0, 0:00 |",
+		"| 48 | Run SparkPi with volcano scheduler | 20 s | **no case driver-volcano** |",
+		"| 2 of 3, 1:52 | 0 of 0, 0:00 |",
+		"| YuniKorn: 1 of 1 |",
+		"| 2 | Run SparkPi with no resources | not run | not run | not run | not run | 31 s |",
+		"builds Volcano 1 from",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)

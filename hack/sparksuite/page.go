@@ -17,6 +17,9 @@ import (
 //go:embed page-begin.md
 var pageBegin string
 
+//go:embed page-schedulers.md
+var pageSchedulers string
+
 //go:embed page-end.md
 var pageEnd string
 
@@ -30,17 +33,22 @@ func writePage(root string, from results.File, to string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(to, page(all, report), 0o644)
+	versions, err := schedulerVersions(root)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, page(all, report, versions), 0o644)
 }
 
-// page is the whole text.
-func page(all map[results.Key]results.Result, report fidelity.Report) []byte {
+// page is the whole text; schedulers says which ones and of which versions.
+func page(all map[results.Key]results.Result, report fidelity.Report, schedulers string) []byte {
 	var b bytes.Buffer
 	b.WriteString(pageBegin)
 	for _, version := range rows.Versions {
 		fmt.Fprintf(&b, "\n## Spark %s\n\n", version)
 		table(&b, all, report, version)
 	}
+	underSchedulers(&b, all, schedulers)
 	failures(&b, all)
 	notes(&b)
 	b.WriteString(pageEnd)
@@ -68,18 +76,21 @@ func table(b *bytes.Buffer, all map[results.Key]results.Result, report fidelity.
 		fmt.Fprintf(b, "| %d | %s%s |", row.Number, row.Name, mark)
 		for i, column := range trial.Columns {
 			r, ok := all[results.Key{Row: row.Number, Column: column.Name, Spark: version}]
-			if len(row.Compared) > 0 {
-				fmt.Fprintf(b, " %s |", compared(report, row, column))
-				continue
-			}
 			counts[i].add(r, ok)
-			fmt.Fprintf(b, " %s |", shown(r, ok))
+			switch {
+			case row.Number == rows.Whole && anyUnder(all, column):
+				fmt.Fprintf(b, " %s |", whole(all, column))
+			case !ok && len(row.Compared) > 0:
+				fmt.Fprintf(b, " %s |", compared(report, row, column))
+			default:
+				fmt.Fprintf(b, " %s |", shown(r, ok))
+			}
 		}
 		b.WriteString("\n")
 	}
 	b.WriteString("| | **passed of run, time of all** |")
 	for _, c := range counts {
-		fmt.Fprintf(b, " %d of %d, %d:%02d |", c.passed, c.run, int(c.seconds)/60, int(c.seconds)%60)
+		b.WriteString(c.String())
 	}
 	b.WriteString("\n")
 }
@@ -87,6 +98,11 @@ func table(b *bytes.Buffer, all map[results.Key]results.Result, report fidelity.
 type count struct {
 	passed, run int
 	seconds     float64
+}
+
+// String is a cell of the last line.
+func (c count) String() string {
+	return fmt.Sprintf(" %d of %d, %d:%02d |", c.passed, c.run, int(c.seconds)/60, int(c.seconds)%60)
 }
 
 func (c *count) add(r results.Result, ok bool) {

@@ -27,9 +27,15 @@ func (c cell) String() string {
 }
 
 // picked are the filters of the command line; an empty one takes all.
-type picked struct{ rows, columns, versions string }
+type picked struct{ rows, columns, versions, schedulers string }
 
-// cells are the picked cells, by version, column and row.
+// schedulerNames may stand apart by spaces or commas.
+func (p picked) schedulerNames() []string {
+	return strings.Fields(strings.ReplaceAll(p.schedulers, ",", " "))
+}
+
+// cells are the picked cells, by version, column and row. With schedulers these are the rows that need one of them, and the
+// rows of the whole suite in columns under each.
 func (p picked) cells() ([]cell, error) {
 	numbers, err := numbersIn(p.rows)
 	if err != nil {
@@ -50,7 +56,7 @@ func (p picked) cells() ([]cell, error) {
 		}
 		for _, column := range columns {
 			for _, row := range rows.All() {
-				if rows.On(row, version) && (numbers == nil || numbers[row.Number]) {
+				if p.has(row, column, version) && chosen(numbers, row, column) {
 					out = append(out, cell{row, column, version})
 				}
 			}
@@ -59,17 +65,45 @@ func (p picked) cells() ([]cell, error) {
 	return out, nil
 }
 
+// has says whether the row belongs to what is run in the column with these schedulers.
+func (p picked) has(row trial.Row, column trial.Column, version string) bool {
+	switch {
+	case !rows.On(row, version):
+		return false
+	case column.Scheduler != "":
+		return version == rows.Newest && rows.Under(row)
+	case row.Scheduler != "":
+		return slices.Contains(p.schedulerNames(), row.Scheduler)
+	default:
+		return p.schedulers == ""
+	}
+}
+
+// chosen says whether the numbers take a row; the number of the whole suite takes all rows under a scheduler.
+func chosen(numbers map[int]bool, row trial.Row, column trial.Column) bool {
+	return numbers == nil || numbers[row.Number] || numbers[rows.Whole] && column.Scheduler != ""
+}
+
 func (p picked) columnsInOrder() ([]trial.Column, error) {
+	sets := [][]trial.Column{trial.Columns}
+	for _, s := range p.schedulerNames() {
+		if !slices.Contains(trial.Schedulers, s) {
+			return nil, fmt.Errorf("scheduler %s is not one of %s", s, strings.Join(trial.Schedulers, ", "))
+		}
+		sets = append(sets, trial.Under(s))
+	}
 	if p.columns == "" {
-		return trial.Columns, nil
+		return slices.Concat(sets...), nil
 	}
 	var out []trial.Column
-	for name := range strings.SplitSeq(p.columns, ",") {
-		i := slices.IndexFunc(trial.Columns, func(c trial.Column) bool { return c.Name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("there is no column %s", name)
+	for _, set := range sets {
+		for name := range strings.SplitSeq(p.columns, ",") {
+			i := slices.IndexFunc(trial.Columns, func(c trial.Column) bool { return c.Name == name })
+			if i < 0 {
+				return nil, fmt.Errorf("there is no column %s", name)
+			}
+			out = append(out, set[i])
 		}
-		out = append(out, trial.Columns[i])
 	}
 	return out, nil
 }

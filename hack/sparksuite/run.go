@@ -33,6 +33,7 @@ func parse(args []string) (*runFlags, error) {
 	flags.StringVar(&f.options.Bin, "bin", "", "the built programs")
 	flags.StringVar(&f.options.Cache, "cache", "", "folder of downloads")
 	flags.StringVar(&f.options.Port, "port", "20443", "port of the cluster's API server")
+	flags.StringVar(&f.pick.schedulers, "schedulers", "", "schedulers to run beside the cluster's own; the rows that need them, and the whole suite under each, are then the rows to run")
 	flags.StringVar(&f.options.Network, "network", "127.150.0.0/16", "network of the cluster")
 	flags.DurationVar(&f.options.Patience, "patience", trial.Patience, "how long pods and texts in logs are awaited")
 	flags.StringVar(&f.journal, "journal", "", "file of this round's results, to resume from")
@@ -48,6 +49,7 @@ func parse(args []string) (*runFlags, error) {
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
+	f.options.Logs, f.options.Schedulers = f.logs, f.pick.schedulerNames()
 	for _, pair := range flags.Args() {
 		version, home, ok := strings.Cut(pair, "=")
 		if !ok {
@@ -76,6 +78,9 @@ func runRows(ctx context.Context, args []string) error {
 	if len(todo) == 0 {
 		return nil
 	}
+	if err := os.MkdirAll(f.logs, 0o755); err != nil {
+		return err
+	}
 	cluster, err := trial.Up(ctx, f.options, versionsOf(todo))
 	if err != nil {
 		return err
@@ -96,9 +101,6 @@ type runner struct {
 }
 
 func (r *runner) all(ctx context.Context, todo []cell) error {
-	if err := os.MkdirAll(r.logs, 0o755); err != nil {
-		return err
-	}
 	began := time.Now()
 	queue := make(chan cell)
 	var workers sync.WaitGroup

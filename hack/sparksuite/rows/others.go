@@ -12,19 +12,12 @@ import (
 
 // others are the resize row and those whose objects are compared with stock Spark's.
 func others() []trial.Row {
-	const volcano = "VolcanoTestsSuite"
 	compared := func(number int, suite, name string, cases ...string) trial.Row {
 		return trial.Row{Number: number, Suite: suite, Name: name, Compared: cases}
 	}
 	return []trial.Row{
 		compared(46, "RTestsSuite", "Run SparkR on simple dataframe.R example", "driver-r"),
 		resize(),
-		compared(48, volcano, "Run SparkPi with volcano scheduler", "driver-volcano", "executor-volcano"),
-		compared(49, volcano, "SPARK-38187: Run SparkPi Jobs with minCPU", "driver-volcano-file", "executor-volcano"),
-		compared(50, volcano, "SPARK-38187: Run SparkPi Jobs with minMemory", "driver-volcano-file", "executor-volcano"),
-		compared(51, volcano, "SPARK-38188: Run SparkPi jobs with 2 queues (only 1 enabled)", "driver-volcano-json", "executor-volcano"),
-		compared(52, volcano, "SPARK-38188: Run SparkPi jobs with 2 queues (all enabled)", "driver-volcano-json", "executor-volcano"),
-		compared(53, volcano, "SPARK-38423: Run driver job to validate priority order", "driver-volcano-file", "executor-volcano"),
 		compared(54, "YuniKornSuite, VolcanoSuite", "every test above under the scheduler", "driver-scheduler", "driver-volcano", "executor-volcano"),
 	}
 }

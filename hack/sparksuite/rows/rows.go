@@ -9,6 +9,13 @@ import (
 	"github.com/kubespark/kubespark/hack/sparksuite/trial"
 )
 
+// Whole is the row that stands for the whole suite under another scheduler.
+const Whole = 54
+
+// Under says whether a row is run again under another scheduler. The row in client mode is not: its settings are its own, and
+// no scheduler is among them.
+func Under(r trial.Row) bool { return r.Number <= everyVersion && r.Number != 22 }
+
 // Newest is the version that every row runs on.
 const Newest = "4.2.0"
 
@@ -20,7 +27,7 @@ var Versions = []string{Newest, "4.1.1", "4.3.0"}
 
 // All are the rows in the order of their numbers.
 func All() []trial.Row {
-	rows := slices.Concat(basic(), propagated(), python(), client(), template(), volumes(), dependencies(), decommission(), others())
+	rows := slices.Concat(basic(), propagated(), python(), client(), template(), volumes(), dependencies(), decommission(), volcano(), others())
 	slices.SortFunc(rows, func(a, b trial.Row) int { return a.Number - b.Number })
 	for i := range rows {
 		if rows[i].Number > everyVersion && rows[i].Versions == nil {
@@ -32,7 +39,7 @@ func All() []trial.Row {
 
 // On says whether a row runs on a version of Spark.
 func On(r trial.Row, version string) bool {
-	return len(r.Compared) == 0 && (r.Versions == nil || slices.Contains(r.Versions, version))
+	return r.Runs() && (r.Versions == nil || slices.Contains(r.Versions, version))
 }
 
 // pi is a row that runs Pi in cluster mode with the suite's checks of both roles.

@@ -8,8 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -27,6 +29,10 @@ type Options struct {
 	Patience time.Duration
 	// Network is the loopback network of the cluster and its pods, such as 127.150.0.0/16.
 	Network string
+	// Schedulers run beside the cluster's own; their programs are in Bin.
+	Schedulers []string
+	// Logs is where their logs go.
+	Logs string
 }
 
 // Cluster is a local cluster with the images of the suite. All rows share it.
@@ -39,6 +45,8 @@ type Cluster struct {
 	Address    string // of the API server, host:port
 	Config     *rest.Config
 	Client     kubernetes.Interface
+	Dynamic    dynamic.Interface
+	daemons    []*daemon
 }
 
 // Up starts the cluster, compiles the programs and makes the images of the versions. After an error nothing is left of it.
@@ -71,6 +79,14 @@ func (c *Cluster) up(ctx context.Context, versions []string) error {
 	if c.Client, err = kubernetes.NewForConfig(c.Config); err != nil {
 		return err
 	}
+	if c.Dynamic, err = dynamic.NewForConfig(c.Config); err != nil {
+		return err
+	}
+	for _, name := range c.Schedulers {
+		if err := c.schedule(ctx, name); err != nil {
+			return fmt.Errorf("scheduler %s: %w", name, err)
+		}
+	}
 	for _, version := range versions {
 		if err := c.images(ctx, version); err != nil {
 			return fmt.Errorf("images of Spark %s: %w", version, err)
@@ -79,12 +95,16 @@ func (c *Cluster) up(ctx context.Context, versions []string) error {
 	return nil
 }
 
-// Down stops the cluster and removes the run's folder.
+// Down stops the schedulers and the cluster and removes the run's folder.
 func (c *Cluster) Down() error {
-	if err := c.cluster(context.Background(), "down"); err != nil {
-		return err
+	var all []error
+	for _, d := range slices.Backward(c.daemons) {
+		all = append(all, d.stop())
 	}
-	return os.RemoveAll(c.Work)
+	if err := c.cluster(context.Background(), "down"); err != nil {
+		return errors.Join(append(all, err)...)
+	}
+	return errors.Join(append(all, os.RemoveAll(c.Work))...)
 }
 
 func (c *Cluster) cluster(ctx context.Context, args ...string) error {

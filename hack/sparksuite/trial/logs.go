@@ -103,7 +103,9 @@ func (t *Trial) diagnosis() string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Ctx), 30*time.Second)
 	defer cancel()
 	var b strings.Builder
-	fmt.Fprintf(&b, "--- submission\n%s\n", t.submission)
+	for _, each := range append([]*Trial{t}, t.jobs...) {
+		fmt.Fprintf(&b, "--- submission\n%s\n", each.submission)
+	}
 	pods, err := t.Client.CoreV1().Pods(t.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		fmt.Fprintln(&b, err)

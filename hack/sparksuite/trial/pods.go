@@ -24,7 +24,11 @@ type executorWatch struct {
 }
 
 func (t *Trial) watchExecutors() (*executorWatch, error) {
-	w, err := t.Client.CoreV1().Pods(t.Namespace).Watch(t.Ctx, metav1.ListOptions{LabelSelector: "spark-role=executor"})
+	of := "spark-role=executor"
+	if t.of != nil {
+		of += "," + label + "=" + t.Locator
+	}
+	w, err := t.Client.CoreV1().Pods(t.Namespace).Watch(t.Ctx, metav1.ListOptions{LabelSelector: of})
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +100,8 @@ type finalError struct{ error }
 
 func (f *finalError) Unwrap() error { return f.error }
 
-// checkPods finds the driver, then the executors, checks them, and kills the manager where the column says so.
-func (t *Trial) checkPods() error {
+// CheckDriver finds the driver by the locator's label and checks it.
+func (t *Trial) CheckDriver() error {
 	list, err := t.Client.CoreV1().Pods(t.Namespace).List(t.Ctx, metav1.ListOptions{LabelSelector: label + "=" + t.Locator + ",spark-role=driver"})
 	if err != nil {
 		return err
@@ -105,8 +109,12 @@ func (t *Trial) checkPods() error {
 	if len(list.Items) != 1 {
 		return fmt.Errorf("%d driver pods have the locator's label, expected one", len(list.Items))
 	}
-	driver := &list.Items[0]
-	if err := t.check(driver, append([]PodCheck{submittedBy}, t.Row.Driver...)); err != nil {
+	return t.check(&list.Items[0], append([]PodCheck{submittedBy, scheduledBy}, t.Row.Driver...))
+}
+
+// checkPods finds the driver, then the executors, checks them, and kills the manager where the column says so.
+func (t *Trial) checkPods() error {
+	if err := t.CheckDriver(); err != nil {
 		return err
 	}
 	if t.Row.DriverOnly {
@@ -119,7 +127,7 @@ func (t *Trial) checkPods() error {
 	go func() { killed <- t.kill() }()
 	var all []error
 	for _, p := range t.SeenExecutors()[:t.Row.executors()] {
-		all = append(all, t.check(&p, append([]PodCheck{managedBy}, t.Row.Executor...)))
+		all = append(all, t.check(&p, append([]PodCheck{managedBy, scheduledBy}, t.Row.Executor...)))
 	}
 	return errors.Join(append(all, <-killed)...)
 }
@@ -188,6 +196,14 @@ func (t *Trial) awaitSuccess() error {
 func submittedBy(t *Trial, p *corev1.Pod) error { return writtenBy(p, t.Column.Submit) }
 
 func managedBy(t *Trial, p *corev1.Pod) error { return writtenBy(p, t.Column.Manager) }
+
+// scheduledBy holds that the pod is in the hands of the column's scheduler: no other one places a pod of that name.
+func scheduledBy(t *Trial, p *corev1.Pod) error {
+	if s := t.Column.Scheduler; s != "" && p.Spec.SchedulerName != s {
+		return fmt.Errorf("its scheduler is %s, which is not the column's", p.Spec.SchedulerName)
+	}
+	return nil
+}
 
 func writtenBy(p *corev1.Pod, who string) error {
 	creator := creatorOf(p)

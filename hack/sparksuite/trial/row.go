@@ -20,6 +20,8 @@ type Column struct {
 	Submit  string // Stock or Kubespark
 	Manager string // Stock or Kubespark
 	Kill    bool   // the manager is killed (-9) in the middle of the run
+	// Scheduler places the application's pods; empty for the cluster's own.
+	Scheduler string
 }
 
 // Columns in the order of the table.
@@ -29,6 +31,16 @@ var Columns = []Column{
 	{Name: "kubespark-stock", Submit: Kubespark, Manager: Stock},
 	{Name: "kubespark-kubespark", Submit: Kubespark, Manager: Kubespark},
 	{Name: "killed", Submit: Kubespark, Manager: Kubespark, Kill: true},
+}
+
+// Under are the columns with all pods in the hands of another scheduler.
+func Under(scheduler string) []Column {
+	var out []Column
+	for _, c := range Columns {
+		c.Name, c.Scheduler = c.Name+"@"+scheduler, scheduler
+		out = append(out, c)
+	}
+	return out
 }
 
 // PodCheck looks at one pod of the application while it runs.
@@ -41,7 +53,9 @@ type Row struct {
 	Name   string // as in Spark's suite
 	// Versions of Spark that the row runs on; nil: all three.
 	Versions []string
-	// Compared names the cases of internal/fidelity that stand for a row that does not run here.
+	// Scheduler must run beside the cluster's own for the row; empty for none.
+	Scheduler string
+	// Compared names the cases of internal/fidelity that stand for a row while it has not run.
 	Compared []string
 	Note     string // what differs from Spark's own test, for the page
 
@@ -59,6 +73,8 @@ type Row struct {
 	Prepare func(t *Trial) error
 	// Start replaces spark-submit.
 	Start func(t *Trial) error
+	// Play replaces everything between the namespace's begin and its end, for rows of several applications.
+	Play func(t *Trial) error
 
 	// DriverOnly: no executor is awaited and no manager runs.
 	DriverOnly bool
@@ -84,5 +100,10 @@ const Patience = 3 * time.Minute
 
 // Every is how often it looks.
 const Every = time.Second
+
+// Runs says whether there is anything to run; else the comparisons stand for the row.
+func (r Row) Runs() bool {
+	return r.Program != "" || r.Prepare != nil || r.Start != nil || r.Play != nil
+}
 
 func (r Row) executors() int { return max(1, r.Executors) }

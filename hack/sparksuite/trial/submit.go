@@ -41,6 +41,7 @@ func (t *Trial) configure() {
 		"spark.kubernetes.submission.waitAppCompletion":           "false",
 	})
 	maps.Copy(t.Conf, t.ManagerConf())
+	maps.Copy(t.Conf, schedulerConf(t.Column.Scheduler, t.Namespace))
 	maps.Copy(t.Conf, t.Row.Conf)
 }
 

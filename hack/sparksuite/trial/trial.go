@@ -37,6 +37,8 @@ type Trial struct {
 	Options []string
 	Env     map[string]string
 
+	of         *Trial   // the row's trial, if this is one of its jobs
+	jobs       []*Trial // the row's jobs, if it has several
 	executors  *executorWatch
 	submission string // output of the submitter
 	killed     bool
@@ -69,7 +71,12 @@ func unique() string {
 }
 
 // OnEnd adds what must be undone after the row.
-func (t *Trial) OnEnd(f func(context.Context) error) { t.cleanUps = append(t.cleanUps, f) }
+func (t *Trial) OnEnd(f func(context.Context) error) {
+	if t.of != nil {
+		t = t.of
+	}
+	t.cleanUps = append(t.cleanUps, f)
+}
 
 // begin makes the namespace with the service account, and the scratch folder.
 func (t *Trial) begin() error {
@@ -97,8 +104,19 @@ func (t *Trial) scratch() (string, error) {
 	return dir, os.MkdirAll(filepath.Join(dir, "conf"), 0o755)
 }
 
-// play submits, checks the pods, and waits for the texts in the logs.
+// play runs the row's own way, or that of every single application.
 func (t *Trial) play() error {
+	if t.Row.Play != nil {
+		return t.Row.Play(t)
+	}
+	if err := t.Launch(); err != nil {
+		return err
+	}
+	return t.Follow()
+}
+
+// Launch submits the application.
+func (t *Trial) Launch() error {
 	t.configure()
 	for name, text := range t.Row.ConfFiles {
 		if err := os.WriteFile(filepath.Join(t.Dir, "conf", name), []byte(text), 0o644); err != nil {
@@ -118,9 +136,11 @@ func (t *Trial) play() error {
 	if t.Row.Start != nil {
 		start = func() error { return t.Row.Start(t) }
 	}
-	if err := start(); err != nil {
-		return err
-	}
+	return start()
+}
+
+// Follow checks the pods, and waits for the texts in the logs and the application's end.
+func (t *Trial) Follow() error {
 	if err := t.checkPods(); err != nil {
 		return err
 	}
@@ -173,8 +193,10 @@ func (t *Trial) finish(logs error) error {
 func (t *Trial) end() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Ctx), 90*time.Second)
 	defer cancel()
-	if t.executors != nil {
-		t.executors.stop()
+	for _, each := range append([]*Trial{t}, t.jobs...) {
+		if each.executors != nil {
+			each.executors.stop()
+		}
 	}
 	var all []error
 	for i := len(t.cleanUps) - 1; i >= 0; i-- {
