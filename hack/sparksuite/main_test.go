@@ -95,6 +95,7 @@ func TestPage(t *testing.T) {
 		"| 48 | Run SparkPi with volcano scheduler | 20 s | **no case driver-volcano** |",
 		"| 2 of 3, 1:52 | 0 of 0, 0:00 |",
 		"| YuniKorn: 1 of 1 |",
+		"### Row 54 under Volcano\n\nNo row has run.\n",
 		"| 2 | Run SparkPi with no resources | not run | not run | not run | not run | 31 s |",
 		"builds Volcano 1 from",
 	} {

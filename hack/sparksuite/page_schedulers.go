@@ -75,13 +75,17 @@ func underSchedulers(b *bytes.Buffer, all map[results.Key]results.Result, versio
 	fmt.Fprintf(b, "\n## Schedulers\n\n%s", strings.ReplaceAll(pageSchedulers, "{{versions}}", versions))
 	for _, m := range schedulerModules {
 		fmt.Fprintf(b, "\n### Row %d under %s\n\n", rows.Whole, m.title)
-		b.WriteString("| # | test " + tableHead + "|---|---" + strings.Repeat("|---", len(trial.Columns)) + "|\n")
+		lines := ""
 		for _, row := range rows.All() {
-			line, ran := underLine(all, row, m.scheduler)
-			if ran {
-				b.WriteString(line)
+			if line, ran := underLine(all, row, m.scheduler); ran {
+				lines += line
 			}
 		}
+		if lines == "" {
+			b.WriteString("No row has run.\n")
+			continue
+		}
+		b.WriteString("| # | test " + tableHead + "|---|---" + strings.Repeat("|---", len(trial.Columns)) + "|\n" + lines)
 		b.WriteString("| | **passed of run, time of all** |")
 		for _, column := range trial.Columns {
 			b.WriteString(countUnder(all, column, m.scheduler).String())

@@ -153,7 +153,11 @@ func oneByOne(resource, amount string) func(*trial.Trial) error {
 		if err := trial.Together(jobs, playJob); err != nil {
 			return err
 		}
-		return inSequence(jobs)
+		pods, err := driversOf(jobs)
+		if err != nil {
+			return err
+		}
+		return inSequence(pods)
 	}
 }
 
@@ -199,11 +203,7 @@ func driversOf(jobs []*trial.Trial) ([]*corev1.Pod, error) {
 }
 
 // inSequence holds that the ended drivers ran one after the other, and that all had been there before the first ended.
-func inSequence(jobs []*trial.Trial) error {
-	pods, err := driversOf(jobs)
-	if err != nil {
-		return err
-	}
+func inSequence(pods []*corev1.Pod) error {
 	for _, p := range pods {
 		if len(p.Status.ContainerStatuses) != 1 || ranAs(p) == nil {
 			return fmt.Errorf("driver %s has not ended", p.Name)
@@ -257,15 +257,15 @@ func oneQueueClosed(t *trial.Trial) error {
 	if err := trial.Together(running, playJob); err != nil {
 		return err
 	}
-	return pendingOnly(waiting)
-}
-
-// pendingOnly holds that no driver was placed on a node.
-func pendingOnly(jobs []*trial.Trial) error {
-	pods, err := driversOf(jobs)
+	pods, err := driversOf(waiting)
 	if err != nil {
 		return err
 	}
+	return pendingOnly(pods)
+}
+
+// pendingOnly holds that no driver was placed on a node.
+func pendingOnly(pods []*corev1.Pod) error {
 	for _, p := range pods {
 		if p.Status.Phase != corev1.PodPending || p.Spec.NodeName != "" {
 			return fmt.Errorf("driver %s is %s on node %q, though its queue is closed", p.Name, p.Status.Phase, p.Spec.NodeName)
@@ -311,7 +311,11 @@ func priorityOrder(t *trial.Trial) error {
 	}
 	// Some of the scheduler's rounds, which are a second apart.
 	time.Sleep(3 * time.Second)
-	if err := pendingOnly(jobs); err != nil {
+	pods, err := driversOf(jobs)
+	if err != nil {
+		return err
+	}
+	if err := pendingOnly(pods); err != nil {
 		return err
 	}
 	patch := fmt.Appendf(nil, `{"spec":{"capability":{"cpu":%q}}}`, jobCores)
@@ -321,7 +325,10 @@ func priorityOrder(t *trial.Trial) error {
 	if err := trial.Together(jobs, (*trial.Trial).Follow); err != nil {
 		return err
 	}
-	return placedInOrder(t)
+	if pods, err = driversOf(jobs); err != nil {
+		return err
+	}
+	return placedInOrder(pods)
 }
 
 // sleeper is a job without executors whose pod and PodGroup have a priority.
@@ -354,18 +361,14 @@ func priorityClass(t *trial.Trial, name string, value int32) (string, error) {
 }
 
 // placedInOrder compares when the drivers were given their nodes; the API has whole seconds, and each job takes longer.
-func placedInOrder(t *trial.Trial) error {
-	list, err := t.Client.CoreV1().Pods(t.Namespace).List(t.Ctx, metav1.ListOptions{LabelSelector: "spark-role=driver"})
-	if err != nil {
-		return err
-	}
+func placedInOrder(drivers []*corev1.Pod) error {
 	var last time.Time
 	for _, priority := range priorities {
-		i := slices.IndexFunc(list.Items, func(p corev1.Pod) bool { return strings.HasSuffix(p.Name, "-"+priority.name) })
+		i := slices.IndexFunc(drivers, func(p *corev1.Pod) bool { return strings.HasSuffix(p.Name, "-"+priority.name) })
 		if i < 0 {
 			return fmt.Errorf("there is no driver of priority %s", priority.name)
 		}
-		at := placedAt(&list.Items[i])
+		at := placedAt(drivers[i])
 		if !at.After(last) {
 			return fmt.Errorf("the driver of priority %s was placed at %s, the one before it at %s", priority.name, at, last)
 		}

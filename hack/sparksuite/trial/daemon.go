@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -47,7 +48,7 @@ func (c *Cluster) start(program string, env []string, args ...string) error {
 func (d *daemon) alive() error {
 	select {
 	case <-d.ended:
-		return fmt.Errorf("%s has ended by itself (%w); see %s", d.name, errors.Join(d.err, errors.New("its log may tell why")), d.log)
+		return fmt.Errorf("%s has ended by itself, see %s: %w", d.name, d.log, cmp.Or(d.err, errors.New("exit status 0")))
 	default:
 		return nil
 	}
