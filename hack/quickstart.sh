@@ -6,10 +6,10 @@ cd "$(dirname "$0")/.."
 . hack/lib.sh
 
 version=${SPARK_VERSION:-4.2.0}
-state=${KUBESPARK_STATE_DIR:-/var/lib/kubespark-cluster}
+if [ "$(id -u)" = 0 ]; then home=/var/lib; else home=${XDG_STATE_HOME:-$HOME/.local/state}; fi
+state=${KUBESPARK_STATE_DIR:-$home/kubespark-cluster}
 image=kubespark/spark:$version
 
-[ "$(id -u)" = 0 ] || die "make quickstart needs root: the local cluster's node makes real containers (try: sudo make quickstart)"
 "$root/hack/prerequisites.sh"
 
 image() {

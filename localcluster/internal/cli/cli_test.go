@@ -202,3 +202,22 @@ func (l lines) Write(text []byte) (int, error) {
 	l <- string(text)
 	return len(text), nil
 }
+
+func TestDefaultStateDir(t *testing.T) {
+	for _, tc := range []struct {
+		ordinary          bool
+		state, home, want string
+	}{
+		{false, "/state", "/home/me", "/var/lib/kubespark-cluster"},
+		{true, "/state", "/home/me", "/state/kubespark-cluster"},
+		{true, "", "/home/me", "/home/me/.local/state/kubespark-cluster"},
+		{true, "state", "/home/me", "/home/me/.local/state/kubespark-cluster"}, // a relative one counts for nothing, by the XDG specification
+		{true, "", "", ""},
+	} {
+		t.Setenv("XDG_STATE_HOME", tc.state)
+		t.Setenv("HOME", tc.home)
+		if got := defaultStateDir(tc.ordinary); got != tc.want {
+			t.Errorf("%+v: %q", tc, got)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"os"
+
 	"github.com/spf13/cobra"
 
 	"github.com/kubespark/kubespark/localcluster/internal/cluster"
@@ -17,6 +19,11 @@ as well after any of the cluster's processes were killed. If there is no cluster
 			d, h, err := a.place()
 			if err != nil {
 				return err
+			}
+			if _, err := os.Lstat(string(d)); err == nil {
+				if nested, err := a.nest(nil); nested {
+					return err
+				}
 			}
 			found, err := cluster.Down(c.Context(), h, d, a.say)
 			if err != nil {

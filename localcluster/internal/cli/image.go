@@ -78,7 +78,7 @@ func (a *App) imageAddCommand() *cobra.Command {
 		Example: `  # an image whose /app is a folder of this machine
   kubespark-cluster image add tools:1 --bind /srv/tools:/app --entrypoint /app/run`,
 		Args: oneName,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: a.nested(func(_ *cobra.Command, args []string) error {
 			s, err := a.images()
 			if err != nil {
 				return err
@@ -95,7 +95,7 @@ func (a *App) imageAddCommand() *cobra.Command {
 			}
 			a.say("%s\n", image.Normalize(m.Name))
 			return nil
-		},
+		}),
 	}
 	c.Flags().StringVar(&m.Layer, "layer", "", "folder whose content is laid over the machine's root file system")
 	c.Flags().StringArrayVar(&binds, "bind", nil, "SOURCE:DESTINATION, a file or folder of the machine that appears read-only in the container; repeatable")
@@ -117,7 +117,7 @@ func (a *App) imageLoadCommand() *cobra.Command {
 skopeo write it. Such an image has its own root file system alone, and can be an image volume.`,
 		Example: `  kubespark-cluster image load bin/kubespark-image.tar --name kubespark:1`,
 		Args:    oneFile,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: a.nested(func(_ *cobra.Command, args []string) error {
 			s, err := a.images()
 			if err != nil {
 				return err
@@ -128,7 +128,7 @@ skopeo write it. Such an image has its own root file system alone, and can be an
 			}
 			a.say("%s\n", m.Name)
 			return nil
-		},
+		}),
 	}
 	c.Flags().StringVar(&name, "name", "", "what pods call the image; the name in the layout if not given")
 	return c
@@ -144,7 +144,7 @@ func (a *App) imageBuildSparkCommand() *cobra.Command {
 Spark's official images, and this machine's JDK and Python.`,
 		Example: `  kubespark-cluster image build-spark kubespark/spark:4.2.0 --spark-home /opt/spark-4.2.0`,
 		Args:    oneName,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: a.nested(func(_ *cobra.Command, args []string) error {
 			s, err := a.images()
 			if err != nil {
 				return err
@@ -165,7 +165,7 @@ Spark's official images, and this machine's JDK and Python.`,
 			}
 			a.say("%s\n", m.Name)
 			return nil
-		},
+		}),
 	}
 	c.Flags().StringVar(&o.SparkHome, "spark-home", "", "the Spark distribution (default $SPARK_HOME)")
 	c.Flags().StringVar(&o.Kubespark, "kubespark", "", "folder with kubespark.jar and kubespark-manager, none for an image without them (default this program's)")

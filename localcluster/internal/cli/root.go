@@ -19,6 +19,7 @@ import (
 	"github.com/kubespark/kubespark/localcluster/internal/node"
 	"github.com/kubespark/kubespark/localcluster/internal/process"
 	"github.com/kubespark/kubespark/localcluster/internal/statedir"
+	"github.com/kubespark/kubespark/localcluster/internal/userns"
 )
 
 // Exit codes beside 0.
@@ -28,8 +29,21 @@ const (
 	exitDown  = 3 // status: the cluster is not up, or not ready
 )
 
-// defaultStateDir is where the one cluster of a machine lives, unless the user has several.
-const defaultStateDir = "/var/lib/kubespark-cluster"
+// defaultStateDir is where the one cluster of a user lives, unless there are several: root's is the machine's. It is "" for an ordinary user
+// without a home.
+func defaultStateDir(ordinary bool) string {
+	const name = "kubespark-cluster"
+	state, home := os.Getenv("XDG_STATE_HOME"), os.Getenv("HOME")
+	switch {
+	case !ordinary:
+		return filepath.Join("/var/lib", name)
+	case filepath.IsAbs(state):
+		return filepath.Join(state, name)
+	case filepath.IsAbs(home):
+		return filepath.Join(home, ".local/state", name)
+	}
+	return ""
+}
 
 // App is what the commands share.
 type App struct {
@@ -37,6 +51,7 @@ type App struct {
 	Out, Err io.Writer
 
 	stateDir string
+	args     []string
 }
 
 // Main runs the command line and returns the exit code.
@@ -50,6 +65,7 @@ func Main(version string, args []string) int {
 // Run runs the command that args (without the program's name) say, and returns the exit code.
 func (a *App) Run(ctx context.Context, args []string) int {
 	root := a.Root()
+	a.args = args
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var exit exitCode
@@ -74,7 +90,9 @@ func (a *App) Root() *cobra.Command {
 		Short: "A Kubernetes cluster on this machine, for trying and testing kubespark",
 		Long: `kubespark-cluster runs a real Kubernetes control plane (etcd, kube-apiserver, kube-scheduler,
 kube-controller-manager) and a node whose pods are processes in namespaces of their own. It needs no container
-runtime, no registry and no network: everything listens on loopback addresses. It needs root.`,
+runtime, no registry and no network: everything listens on loopback addresses. It needs root, or a kernel that lets
+ordinary users have user namespaces; up says what is missing then. Root's cluster lies in /var/lib/kubespark-cluster, an
+ordinary user's in ~/.local/state/kubespark-cluster (or below XDG_STATE_HOME).`,
 		Version:          a.Version,
 		SilenceErrors:    true,
 		SilenceUsage:     true,
@@ -84,12 +102,12 @@ runtime, no registry and no network: everything listens on loopback addresses. I
 	}
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	root.PersistentFlags().StringVar(&a.stateDir, "state-dir", defaultStateDir, "the folder that holds everything of the cluster; one cluster per folder")
+	root.PersistentFlags().StringVar(&a.stateDir, "state-dir", defaultStateDir(userns.Ordinary()), "the folder that holds everything of the cluster; one cluster per folder")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w: see %s --help", err, c.CommandPath())}
 	})
 	root.AddCommand(a.upCommand(), a.downCommand(), a.statusCommand(), a.logsCommand(), a.kubectlCommand(), a.imageCommand(), a.nodeCommand(),
-		a.superviseCommand(), a.docs(root))
+		a.superviseCommand(), a.tryCommand(), a.docs(root))
 	return root
 }
 
@@ -130,7 +148,7 @@ func (a *App) noCluster(d statedir.Dir) error {
 
 // again returns how the user calls another command for the same cluster.
 func (a *App) again(command string) string {
-	if a.stateDir == defaultStateDir {
+	if a.stateDir == defaultStateDir(userns.Ordinary()) {
 		return "kubespark-cluster " + command
 	}
 	return "kubespark-cluster --state-dir=" + a.stateDir + " " + command

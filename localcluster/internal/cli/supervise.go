@@ -10,7 +10,8 @@ import (
 )
 
 func (a *App) superviseCommand() *cobra.Command {
-	return &cobra.Command{
+	listener := 0
+	c := &cobra.Command{
 		Use:    "supervise",
 		Short:  "Keep the cluster's processes running; `up` starts it",
 		Hidden: true,
@@ -20,7 +21,9 @@ func (a *App) superviseCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return cluster.Supervise(c.Context(), d, process.NewTable("/proc"), slog.New(slog.NewTextHandler(a.Err, nil)))
+			return cluster.Supervise(c.Context(), d, process.NewTable("/proc"), inherited(listener), slog.New(slog.NewTextHandler(a.Err, nil)))
 		},
 	}
+	listenerFlag(c, &listener)
+	return c
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubespark/kubespark/localcluster/internal/cluster"
 	"github.com/kubespark/kubespark/localcluster/internal/statedir"
+	"github.com/kubespark/kubespark/localcluster/internal/userns"
 )
 
 type upFlags struct {
@@ -26,6 +27,7 @@ type upFlags struct {
 	wait                  time.Duration
 	controlPlane, audit   string
 	node, verbose         bool
+	listener              int
 }
 
 func (a *App) upCommand() *cobra.Command {
@@ -50,6 +52,7 @@ What a cluster in the same folder left when its processes were killed is removed
 	c.Flags().StringVar(&f.controlPlane, "control-plane", "", "the program kubespark-control-plane (default the one beside this program)")
 	c.Flags().BoolVar(&f.node, "node", true, "start the node; without it pods stay pending")
 	c.Flags().StringVar(&f.audit, "audit-policy", "", "file with an audit policy: the API server then writes an audit log, which `logs audit` prints")
+	listenerFlag(c, &f.listener)
 	c.Flags().BoolVar(&f.verbose, "verbose", false, "let the components log more")
 	return c
 }
@@ -63,8 +66,16 @@ func (a *App) up(c *cobra.Command, f upFlags) error {
 	if err != nil {
 		return err
 	}
+	if nested, err := a.nestUp(c.Context(), h, d, spec); nested {
+		return err
+	}
+	if spec.OwnNetwork {
+		if err := userns.LoopbackUp(); err != nil {
+			return userns.Refused(err)
+		}
+	}
 	began := time.Now()
-	already, err := cluster.Up(c.Context(), h, cluster.UpOptions{Dir: d, Spec: spec, Wait: f.wait, Say: a.say})
+	already, err := cluster.Up(c.Context(), h, cluster.UpOptions{Dir: d, Spec: spec, Wait: f.wait, Listener: inherited(f.listener), Say: a.say})
 	if err != nil {
 		return err
 	}
@@ -110,7 +121,7 @@ func (f upFlags) spec() (statedir.Spec, error) {
 	}
 	s := statedir.Spec{
 		ControlPlane: program, Port: f.port, Network: network, NodeName: f.name, CPUs: f.cpus, MemoryMiB: memory, Capacity: capacity, Nodes: f.nodes,
-		NoNode: !f.node, Verbose: f.verbose, AuditPolicy: audit,
+		NoNode: !f.node, Verbose: f.verbose, AuditPolicy: audit, OwnNetwork: f.listener != 0,
 	}
 	if err := s.Check(); err != nil {
 		return statedir.Spec{}, usageError{err}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubespark/kubespark/localcluster/internal/container"
 	"github.com/kubespark/kubespark/localcluster/internal/controlplane"
 	"github.com/kubespark/kubespark/localcluster/internal/process"
 	"github.com/kubespark/kubespark/localcluster/internal/statedir"
@@ -315,5 +316,47 @@ func TestInspect(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What runs in the supervisor itself cannot be asked from outside of the cluster's own network.
+func TestInspectOfAClusterWithItsOwnNetwork(t *testing.T) {
+	h := machine(nil)
+	boot, err := h.Table.Boot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	alive := leftover(t, h.Table)
+	for _, tc := range []struct {
+		supervisor  process.ID
+		state, task string
+	}{
+		{alive, "ready", "ready"},
+		{process.ID{PID: alive.PID, Start: 1}, "ended", "ended"},
+	} {
+		d := newDir(t)
+		record := statedir.Record{Boot: boot, Spec: spec(), Supervisor: tc.supervisor, Components: []statedir.Component{{Name: controlplane.Service, Phase: statedir.Ready}}}
+		record.Spec.OwnNetwork = true
+		if err := errors.Join(d.Create(record), controlplane.WriteKeys(d, record.Spec, time.Now())); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Inspect(t.Context(), h, d)
+		if err != nil || len(got.Components) != 2 || got.Components[0].State != tc.state || got.Components[1].State != tc.task {
+			t.Errorf("%+v: %+v, %v", tc, got.Components, err)
+		}
+	}
+}
+
+func TestLacks(t *testing.T) {
+	s := spec()
+	if !container.CgroupsWritable() {
+		t.Fatal("the tests run as root, with cgroups that can be written")
+	}
+	if got := lacks(s); len(got) > 0 {
+		t.Errorf("root lacks %q", got)
+	}
+	s.OwnNetwork = true
+	if got := lacks(s); len(got) != 1 || !strings.HasPrefix(got[0], "port 443 takes root here: ") {
+		t.Errorf("in a network of its own it lacks %q", got)
 	}
 }

@@ -86,7 +86,7 @@ func (h Host) components(ctx context.Context, r statedir.Record, prober *control
 			alive := task && supervised || !task && h.Table.Alive(c.Process)
 			f := h.describe(c.Name, c.Process, alive)
 			f.Restarts = c.Restarts
-			if task && c.Phase != statedir.Ready {
+			if task && (c.Phase != statedir.Ready || alive && r.Spec.OwnNetwork) { // nothing can be asked in another network
 				f.State, f.Why = string(c.Phase), c.Reason
 			} else if alive {
 				f.State, f.Why = probe(ctx, prober, c)

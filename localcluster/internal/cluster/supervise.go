@@ -19,8 +19,9 @@ import (
 )
 
 // Supervise runs the cluster that the folder's record describes, until the context ends or the cluster cannot go
-// on. It is the main function of the process that Up leaves behind.
-func Supervise(ctx context.Context, d statedir.Dir, table process.Table, log *slog.Logger) error {
+// on. It is the main function of the process that Up leaves behind. The listener is where a cluster with a network of its own
+// is reached from outside.
+func Supervise(ctx context.Context, d statedir.Dir, table process.Table, listener *os.File, log *slog.Logger) error {
 	s := &store{dir: d}
 	record, err := d.Load()
 	if err != nil {
@@ -33,7 +34,7 @@ func Supervise(ctx context.Context, d statedir.Dir, table process.Table, log *sl
 	if err := d.Save(s.record); err != nil {
 		return err
 	}
-	parts, err := newParts(d, record.Spec, supervisor.NewSpawner(table))
+	parts, err := newParts(d, record.Spec, supervisor.NewSpawner(table), listener)
 	if err == nil {
 		err = supervisor.Run(ctx, parts, s, log)
 	}
@@ -73,7 +74,7 @@ func lastLine(path string) string {
 }
 
 // newParts joins the components' command lines with their order and their probes.
-func newParts(d statedir.Dir, spec statedir.Spec, spawner *supervisor.Spawner) ([]supervisor.Part, error) {
+func newParts(d statedir.Dir, spec statedir.Spec, spawner *supervisor.Spawner, listener *os.File) ([]supervisor.Part, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the own program: %w", err)
@@ -98,6 +99,9 @@ func newParts(d statedir.Dir, spec statedir.Spec, spawner *supervisor.Spawner) (
 			part.Prepare, part.Grace = prober.CreateObjects, 15*time.Second
 		case c.Name == controlplane.APIServer:
 			all = append(all, part)
+			if spec.OwnNetwork {
+				all = append(all, hostPort(spec, prober, listener))
+			}
 			part = service(spec, prober)
 		}
 		all = append(all, part)
@@ -114,6 +118,16 @@ func service(spec statedir.Spec, prober *controlplane.Prober) supervisor.Part {
 		Start: func() (supervisor.Running, error) {
 			return supervisor.Forward(spec.Service().String(), spec.APIServer().String())
 		},
+	}
+}
+
+// hostPort is the way to the API server from outside of the cluster's own network.
+func hostPort(spec statedir.Spec, prober *controlplane.Prober, listener *os.File) supervisor.Part {
+	return supervisor.Part{
+		Name:  controlplane.HostPort,
+		After: needs(controlplane.HostPort),
+		Ready: func(ctx context.Context) error { return prober.Ready(ctx, controlplane.HostPort) },
+		Start: func() (supervisor.Running, error) { return supervisor.ForwardFrom(listener, spec.APIServer().String()) },
 	}
 }
 

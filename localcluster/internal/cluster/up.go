@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -30,7 +31,9 @@ type UpOptions struct {
 	Dir  statedir.Dir
 	Spec statedir.Spec
 	Wait time.Duration // how long to wait until the cluster is ready; 0 is not at all
-	Say  func(format string, args ...any)
+	// Listener is where a cluster with a network of its own is reached from outside, nil for one in the machine's network.
+	Listener *os.File
+	Say      func(format string, args ...any)
 }
 
 // Up starts the cluster unless it runs, waits until it is ready and tells each step. What an earlier cluster in the
@@ -56,7 +59,7 @@ func Up(ctx context.Context, h Host, o UpOptions) (already bool, err error) {
 		return false, err
 	}
 	defer unlock()
-	already, err = h.running(o.Dir)
+	already, err = h.Running(o.Dir)
 	if err != nil {
 		return false, err
 	}
@@ -72,8 +75,8 @@ func Up(ctx context.Context, h Host, o UpOptions) (already bool, err error) {
 	return already, h.await(ctx, o, fresh)
 }
 
-// running reports whether the folder's cluster has a supervisor that has not given up.
-func (h Host) running(d statedir.Dir) (bool, error) {
+// Running reports whether the folder's cluster has a supervisor that has not given up.
+func (h Host) Running(d statedir.Dir) (bool, error) {
 	r, err := d.Load()
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
@@ -90,8 +93,14 @@ func (h Host) start(ctx context.Context, o UpOptions) (process.ID, error) {
 	if err := h.clear(ctx, o.Dir, o.Say); err != nil {
 		return process.ID{}, err
 	}
+	if err := h.checkContainers(o.Dir); err != nil {
+		return process.ID{}, errors.Join(err, o.Dir.Remove())
+	}
 	if err := h.checkPorts(ctx, o.Spec); err != nil {
 		return process.ID{}, errors.Join(err, o.Dir.Remove())
+	}
+	for _, l := range lacks(o.Spec) {
+		o.Say("note: %s\n", l)
 	}
 	boot, err := h.Table.Boot()
 	if err != nil {
@@ -104,17 +113,21 @@ func (h Host) start(ctx context.Context, o UpOptions) (process.ID, error) {
 	if err := controlplane.WriteKeys(o.Dir, o.Spec, record.Started); err != nil {
 		return process.ID{}, err
 	}
-	return h.startSupervisor(o.Dir)
+	return h.startSupervisor(o)
 }
 
 // startSupervisor starts it in a session of its own, so that neither the terminal's end nor its Ctrl-C reaches it.
-func (h Host) startSupervisor(d statedir.Dir) (process.ID, error) {
-	log, err := os.OpenFile(d.Log(SupervisorLog), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+func (h Host) startSupervisor(o UpOptions) (process.ID, error) {
+	log, err := os.OpenFile(o.Dir.Log(SupervisorLog), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return process.ID{}, fmt.Errorf("open the supervisor's log: %w", err)
 	}
 	defer log.Close()
-	cmd := exec.Command(h.Program, "supervise", "--state-dir="+string(d))
+	cmd := exec.Command(h.Program, "supervise", "--state-dir="+string(o.Dir))
+	if o.Listener != nil {
+		cmd.ExtraFiles = []*os.File{o.Listener}
+		cmd.Args = append(cmd.Args, "--listener=3") // the first one behind the standard three
+	}
 	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -235,30 +248,59 @@ func (h Host) awaitPort(ctx context.Context, at netip.AddrPort) (by string, err 
 	}
 }
 
+// port is an address that the cluster listens at.
+type port struct {
+	at          netip.AddrPort
+	use, change string
+}
+
+func apiServerPort(s statedir.Spec) port {
+	return port{s.APIServer(), "the API server", "name another with --port"}
+}
+
 func (h Host) checkPorts(ctx context.Context, s statedir.Spec) error {
-	type port struct {
-		at          netip.AddrPort
-		use, change string
-	}
 	ports := []port{
-		{s.APIServer(), "the API server", "name another with --port"},
+		apiServerPort(s),
 		{s.Service(), "the API server as pods see it", "end that process, or name other addresses with --network"},
 	}
 	for i := range s.NodeCount() {
 		ports = append(ports, port{s.Kubelet(i), "the node", "end that process, or name other addresses with --network"})
 	}
 	for _, p := range ports {
-		by, err := h.awaitPort(ctx, p.at)
-		if err == nil {
-			continue
+		if err := h.checkPort(ctx, p); err != nil {
+			return err
 		}
-		if !errors.Is(err, syscall.EADDRINUSE) {
-			return fmt.Errorf("%s, for %s, cannot be used: %w", p.at, p.use, err)
-		}
-		if by == "" {
-			by = "another process"
-		}
-		return fmt.Errorf("%s, for %s, is taken by %s: %s", p.at, p.use, by, p.change)
 	}
 	return nil
+}
+
+func (h Host) checkPort(ctx context.Context, p port) error {
+	by, err := h.awaitPort(ctx, p.at)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%s, for %s, cannot be used: %w", p.at, p.use, err)
+	}
+	if by == "" {
+		by = "another process"
+	}
+	return fmt.Errorf("%s, for %s, is taken by %s: %s", p.at, p.use, by, p.change)
+}
+
+// OutsideListener is where a cluster that needs a network of its own will be reached from outside: at the address of its API server. It is
+// nil if this user may listen at the port of the kubernetes Service, so that the cluster can be in the machine's network.
+func (h Host) OutsideListener(ctx context.Context, s statedir.Spec) (*os.File, error) {
+	if err := listenable(s.Service()); !errors.Is(err, syscall.EACCES) {
+		return nil, nil
+	}
+	if err := h.checkPort(ctx, apiServerPort(s)); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", s.APIServer().String())
+	if err != nil {
+		return nil, fmt.Errorf("listen for the API server: %w", err)
+	}
+	defer l.Close()
+	return l.(*net.TCPListener).File()
 }

@@ -44,12 +44,18 @@ func (r *Runtime) Start(s Spec) (_ *Container, err error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := r.makeRoot(s.ID, s.Layer, s.Alone)
+	root, parts, err := r.makeRoot(s)
 	if err != nil {
 		return nil, errors.Join(err, r.removeRoot(s.ID))
 	}
 	c := &Container{r: r, id: s.ID, root: root, done: make(chan struct{})}
 	cfg := s.config(root, r.parent, binds, canLimitSwap())
+	if r.nested {
+		inUserNamespace(cfg, parts)
+	}
+	if r.free {
+		withoutCgroups(cfg, s.ID)
+	}
 	cfg.Mounts = existing(cfg.Mounts, s.Mounts)
 	c.cg = cfg.Cgroups
 	c.lc, err = libcontainer.Create(r.stateRoot(), s.ID, cfg)

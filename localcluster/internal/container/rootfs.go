@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/kubespark/kubespark/localcluster/internal/userns"
 )
 
 // privateFolders are the host's own places that no container needs: each container gets an empty folder of the same mode instead.
@@ -22,17 +24,20 @@ var privateFolders = []string{"/tmp", "/var/tmp", "/run", "/root", "/home", "/mn
 // the overlay (overlays do not cross mounts) and is bound read-only.
 var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/srv", "/nix", "/gnu"}
 
-// makeRoot mounts a container's root file system and returns its path: an overlay whose lower layer is the host's root and whose
-// upper layer starts with the image's files.
+// makeRoot mounts a container's root file system: an overlay whose lower layer is the host's root and whose upper layer starts with the
+// image's files. In a user namespace it has several parts (see makeParts), which are overlays mounted in it; elsewhere there are none.
 //
 // The image's folder is copied into the upper layer and is no lower layer of its own, because the kernel refuses two lower layers
 // where one contains the other, and the host's root contains everything. An image that stands alone is the one lower layer.
-func (r *Runtime) makeRoot(id, layer string, alone bool) (string, error) {
-	base := filepath.Join(r.rootDir(), id)
+func (r *Runtime) makeRoot(s Spec) (root string, parts []string, err error) {
+	base, layer, alone := filepath.Join(r.rootDir(), s.ID), s.Layer, s.Alone
+	if r.nested && !alone {
+		return r.makeParts(base, layer, s.Mounts)
+	}
 	upper, work, merged := filepath.Join(base, "upper"), filepath.Join(base, "work"), filepath.Join(base, "merged")
 	for _, d := range []string{base, work, merged} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
 	lower := layer
@@ -40,18 +45,26 @@ func (r *Runtime) makeRoot(id, layer string, alone bool) (string, error) {
 		lower = "/"
 	}
 	if err := mirrorFolder(lower, upper); err != nil { // the upper folder is the container's / in owner and mode
-		return "", err
+		return "", nil, err
 	}
 	if !alone {
 		if err := r.overHost(upper, layer); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
-	opts := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", escapeOverlay(lower), escapeOverlay(upper), escapeOverlay(work))
-	if err := unix.Mount("overlay", merged, "overlay", 0, opts); err != nil {
-		return "", fmt.Errorf("mount the container's root file system at %s: %w", merged, err)
+	if err := mountOverlay(merged, lower, upper, work); err != nil {
+		return "", nil, fmt.Errorf("mount the container's root file system at %s: %w", merged, err)
 	}
-	return merged, nil
+	return merged, nil, nil
+}
+
+// mountOverlay mounts one. In a user namespace it marks what it deletes by attributes that the user may set.
+func mountOverlay(at, lower, upper, work string) error {
+	opts := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", escapeOverlay(lower), escapeOverlay(upper), escapeOverlay(work))
+	if userns.Inside() {
+		opts += ",userxattr"
+	}
+	return unix.Mount("overlay", at, "overlay", 0, opts)
 }
 
 // overHost prepares the upper layer over the host's root: private places empty, the image's files in theirs.
@@ -67,7 +80,7 @@ func (r *Runtime) overHost(upper, layer string) error {
 	if layer == "" {
 		return nil
 	}
-	if err := copyTree(layer, upper); err != nil {
+	if err := copyTree(layer, func(path string) string { return filepath.Join(upper, path) }); err != nil {
 		return fmt.Errorf("image layer %s: %w", layer, err)
 	}
 	return nil
@@ -119,14 +132,15 @@ func mirrorFolder(from, to string) error {
 	} else if err != nil {
 		return err
 	}
-	if err := os.Lchown(to, int(st.Uid), int(st.Gid)); err != nil {
+	if err := userns.Lchown(to, int(st.Uid), int(st.Gid)); err != nil {
 		return err
 	}
 	return unix.Chmod(to, st.Mode&0o7777)
 }
 
-// copyTree copies a folder's content with owners and modes. Folders that exist keep their content.
-func copyTree(from, to string) error {
+// copyTree copies a folder's content with owners and modes to the places that are told by its paths in the folder. Folders that exist keep
+// their content.
+func copyTree(from string, to func(path string) string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -135,7 +149,7 @@ func copyTree(from, to string) error {
 		if err != nil || rel == "." {
 			return err
 		}
-		return copyOne(path, filepath.Join(to, rel), d)
+		return copyOne(path, to(rel), d)
 	})
 }
 
@@ -157,7 +171,7 @@ func copyOne(from, to string, d fs.DirEntry) error {
 		if err := os.Symlink(target, to); err != nil {
 			return err
 		}
-		return os.Lchown(to, int(st.Uid), int(st.Gid))
+		return userns.Lchown(to, int(st.Uid), int(st.Gid))
 	case d.Type().IsRegular():
 		if err := copyFile(from, to); err != nil {
 			return err
@@ -165,7 +179,7 @@ func copyOne(from, to string, d fs.DirEntry) error {
 	default:
 		return fmt.Errorf("%s is neither file, folder nor link", from)
 	}
-	if err := os.Lchown(to, int(st.Uid), int(st.Gid)); err != nil {
+	if err := userns.Lchown(to, int(st.Uid), int(st.Gid)); err != nil {
 		return err
 	}
 	return unix.Chmod(to, st.Mode&0o7777)

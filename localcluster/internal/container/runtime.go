@@ -16,6 +16,8 @@ import (
 	"github.com/opencontainers/cgroups/manager"
 	"github.com/opencontainers/runc/libcontainer"
 	"golang.org/x/sys/unix"
+
+	"github.com/kubespark/kubespark/localcluster/internal/userns"
 )
 
 // Runtime makes containers whose files lie under one state folder. Two runtimes with different folders never meet: the parent
@@ -24,6 +26,8 @@ type Runtime struct {
 	dir    string
 	parent string
 	hide   []string
+	nested bool // in a user namespace
+	free   bool // no cgroup limits and measures the containers
 }
 
 // New opens the runtime of a state folder (an absolute path). The folders in hide, the usual private ones of the host besides, are
@@ -34,6 +38,7 @@ func New(stateDir string, hide ...string) (*Runtime, error) {
 	}
 	r := &Runtime{dir: filepath.Clean(stateDir), hide: append([]string{filepath.Clean(stateDir)}, hide...)}
 	r.parent = cgroupParent(r.dir)
+	r.nested, r.free = userns.Inside(), !CgroupsWritable()
 	for _, d := range []string{r.stateRoot(), r.rootDir()} {
 		if err := os.MkdirAll(d, 0o711); err != nil {
 			return nil, fmt.Errorf("state folder %s: %w", stateDir, err)
@@ -64,7 +69,10 @@ func Clean(stateDir string) error {
 	for _, e := range entries {
 		errs = append(errs, r.cleanOne(e.Name()))
 	}
-	errs = append(errs, killCgroup(r.parent), r.removeRoots(), unmountBelow(r.dir))
+	if CgroupsWritable() {
+		errs = append(errs, killCgroup(r.parent))
+	}
+	errs = append(errs, r.removeRoots(), unmountBelow(r.dir))
 	if errors.Join(errs...) == nil { // never delete through a mount that is still there
 		errs = append(errs, os.RemoveAll(r.stateRoot()), os.RemoveAll(r.rootDir()))
 	}

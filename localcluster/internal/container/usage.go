@@ -1,6 +1,7 @@
 package container
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -14,8 +15,14 @@ type Limits struct {
 	CPUQuota  int64 // microseconds of CPU per 100 ms
 }
 
+// errFree says why a container has no limits and no usage.
+var errFree = errors.New("no cgroup can be written here, so nothing limits and measures it")
+
 // SetLimits changes the limits of a running container. After an error the old ones hold.
 func (c *Container) SetLimits(l Limits) error {
+	if c.r.free {
+		return fmt.Errorf("limits of container %s: %w", c.id, errFree)
+	}
 	config := c.lc.Config()
 	cg, res := *config.Cgroups, *config.Cgroups.Resources
 	res.Memory, res.CpuShares, res.CpuQuota, res.CpuPeriod = orUnlimited(l.Memory), l.CPUShares, orUnlimited(l.CPUQuota), cpuPeriod
@@ -47,6 +54,9 @@ type Usage struct {
 
 // Usage asks the container's cgroup.
 func (c *Container) Usage() (Usage, error) {
+	if c.r.free {
+		return Usage{}, fmt.Errorf("usage of container %s: %w", c.id, errFree)
+	}
 	s, err := c.lc.Stats()
 	if err != nil {
 		return Usage{}, fmt.Errorf("usage of container %s: %w", c.id, err)

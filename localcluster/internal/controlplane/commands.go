@@ -10,12 +10,13 @@ import (
 	"github.com/kubespark/kubespark/localcluster/internal/statedir"
 )
 
-// Names of the components, in starting order. Service is a task of the supervisor: it passes the connections of
-// pods on to the API server.
+// Names of the components, in starting order. Service and HostPort are tasks of the supervisor: they pass the connections of
+// pods, and those from outside of a cluster with a network of its own, on to the API server.
 const (
 	Etcd              = "etcd"
 	APIServer         = "kube-apiserver"
 	Service           = "kubernetes-service"
+	HostPort          = "host-port"
 	Scheduler         = "kube-scheduler"
 	ControllerManager = "kube-controller-manager"
 	Node              = "node"

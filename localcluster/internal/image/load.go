@@ -14,6 +14,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+
+	"github.com/kubespark/kubespark/localcluster/internal/userns"
 )
 
 // Load takes an image out of an OCI layout, a folder or a tar file of one, and unpacks this machine's platform of it. name is what
@@ -220,7 +222,8 @@ func untar(r io.Reader, dir string, owners bool) error {
 			return fmt.Errorf("%s: %w", h.Name, err)
 		}
 		if owners && h.Typeflag != tar.TypeLink {
-			err = root.Lchown(name, h.Uid, h.Gid)
+			uid, gid := userns.Known(h.Uid, h.Gid)
+			err = root.Lchown(name, uid, gid)
 			if err == nil && h.Typeflag != tar.TypeSymlink { // changing the owner takes set-user-id away
 				err = root.Chmod(name, h.FileInfo().Mode()&(os.ModePerm|os.ModeSetuid|os.ModeSetgid|os.ModeSticky))
 			}

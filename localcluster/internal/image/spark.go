@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/kubespark/kubespark/localcluster/internal/userns"
 )
 
 // SparkOptions says what a Spark image is made of. All paths are absolute paths of the host.
@@ -109,7 +111,7 @@ func buildLayer(dir string, o SparkOptions) error {
 		}
 	}
 	work := filepath.Join(dir, "opt/spark/work-dir")
-	if err := os.Chown(work, sparkUID, sparkGID); err != nil {
+	if err := userns.Lchown(work, sparkUID, sparkGID); err != nil {
 		return err
 	}
 	if err := os.Chmod(work, 0o775); err != nil {

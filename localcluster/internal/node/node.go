@@ -70,7 +70,7 @@ const podWorkers = 256
 // killed first, and its pods are told so.
 func Run(ctx context.Context, o Options) error {
 	if os.Geteuid() != 0 {
-		return errors.New("the node needs root to make containers: run it as root")
+		return errors.New("the node needs root to make containers, or a user namespace of its own: `up` starts it so")
 	}
 	if err := Clean(o.StateDir); err != nil {
 		return err

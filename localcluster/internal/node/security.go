@@ -59,6 +59,31 @@ func identify(pod *corev1.Pod, c *corev1.Container, img image.Manifest, passwd s
 	return id, nil
 }
 
+// among is the identity with the ids that exist where the node runs, as known tells with -1 for one that does not. The node's own user stands
+// for a user that does not exist, without any capability: it is root of the node's user namespace only.
+func (id identity) among(known func(uid, gid int) (int, int)) identity {
+	uid, gid := known(id.uid, id.gid)
+	if uid < 0 {
+		id.uid, id.capabilities = 0, nil
+	}
+	if gid < 0 {
+		id.gid = 0
+	}
+	var groups []int
+	for _, g := range id.groups {
+		if _, exists := known(0, g); exists >= 0 {
+			groups = append(groups, g)
+		}
+	}
+	id.groups = groups
+	return id
+}
+
+// asksUser reports whether the pod itself says whom the container runs as.
+func asksUser(pod *corev1.Pod, c *corev1.Container) bool {
+	return pod.Spec.SecurityContext != nil && pod.Spec.SecurityContext.RunAsUser != nil || c.SecurityContext != nil && c.SecurityContext.RunAsUser != nil
+}
+
 func first[T any](list ...*T) *T {
 	for _, p := range list {
 		if p != nil {

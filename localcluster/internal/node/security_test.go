@@ -53,3 +53,28 @@ func TestCapabilities(t *testing.T) {
 		t.Error("default capabilities")
 	}
 }
+
+// In a user namespace with one user, another one becomes it, without root's capabilities; who asks for root has those of the namespace.
+func TestIdentityWhereOneUserExists(t *testing.T) {
+	one := func(uid, gid int) (int, int) {
+		if uid != 0 {
+			uid = -1
+		}
+		if gid != 0 {
+			gid = -1
+		}
+		return uid, gid
+	}
+	all := func(uid, gid int) (int, int) { return uid, gid }
+	spark := identity{uid: 185, gid: 7, groups: []int{0, 2000}, capabilities: []string{"CAP_KILL"}, readOnlyRoot: true}
+	if d := cmp.Diff(identity{groups: []int{0}, readOnlyRoot: true}, spark.among(one), cmp.AllowUnexported(identity{})); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(spark, spark.among(all), cmp.AllowUnexported(identity{})); d != "" {
+		t.Error(d)
+	}
+	root := identity{capabilities: []string{"CAP_KILL"}}
+	if d := cmp.Diff(root, root.among(one), cmp.AllowUnexported(identity{})); d != "" {
+		t.Error(d)
+	}
+}

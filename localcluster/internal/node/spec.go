@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubespark/kubespark/localcluster/internal/container"
 	"github.com/kubespark/kubespark/localcluster/internal/image"
+	"github.com/kubespark/kubespark/localcluster/internal/userns"
 	"github.com/kubespark/kubespark/localcluster/internal/volume"
 )
 
@@ -40,6 +41,12 @@ func (w *worker) containerSpec(ctx context.Context, c *corev1.Container, run int
 	id, err := identify(pod, c, img, passwdOf(img))
 	if err != nil {
 		return container.Spec{}, &waitError{reasonConfigError, err}
+	}
+	asked := id.uid
+	id = id.among(userns.Known)
+	if run == 0 && id.uid != asked && asksUser(pod, c) {
+		w.p.events.container(pod, c.Name, corev1.EventTypeWarning, "RunAsUserIgnored",
+			fmt.Sprintf("User %d does not exist on this node, which runs without root: the container runs as the node's own user, without capabilities", asked))
 	}
 	env, err := buildEnv(pod, c, imageEnv(img), w.p.clusterEnv(pod), w.p.envSources(ctx, pod.Namespace))
 	if err != nil {

@@ -23,6 +23,8 @@ type Spec struct {
 	NoNode      bool   `json:"noNode,omitempty"` // a control plane alone: pods stay pending
 	Verbose     bool   `json:"verbose,omitempty"`
 	AuditPolicy string `json:"auditPolicy,omitempty"` // path of the API server's audit policy; empty: no audit log
+	// OwnNetwork: the cluster has a network namespace of its own, because its user may not listen at the port of Service.
+	OwnNetwork bool `json:"ownNetwork,omitempty"`
 }
 
 // Check refuses what no cluster can be made of.

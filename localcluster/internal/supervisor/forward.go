@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 
 	"github.com/kubespark/kubespark/localcluster/internal/process"
@@ -16,6 +17,15 @@ import (
 type forwarder struct {
 	listener net.Listener
 	target   string
+}
+
+// ForwardFrom takes the connections to a listener that somebody else opened, in another network namespace than this process's perhaps.
+func ForwardFrom(listener *os.File, target string) (Running, error) {
+	l, err := net.FileListener(listener)
+	if err != nil {
+		return nil, fmt.Errorf("listen at %s: %w", listener.Name(), err)
+	}
+	return &forwarder{listener: l, target: target}, nil
 }
 
 // Forward starts to listen at the address.

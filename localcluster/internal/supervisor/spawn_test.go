@@ -48,6 +48,28 @@ func TestProcess(t *testing.T) {
 }
 
 func TestForward(t *testing.T) {
+	t.Run("own listener", func(t *testing.T) {
+		forwards(t, func(target string) (Running, error) { return Forward("127.0.0.1:0", target) })
+	})
+	t.Run("somebody else's listener, twice", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := l.(*net.TCPListener).File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+		defer file.Close()
+		for range 2 { // a part may be started again
+			forwards(t, func(target string) (Running, error) { return ForwardFrom(file, target) })
+		}
+	})
+}
+
+func forwards(t *testing.T, start func(target string) (Running, error)) {
+	t.Helper()
 	target, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +88,7 @@ func TestForward(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	f, err := Forward("127.0.0.1:0", target.Addr().String())
+	f, err := start(target.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/kubespark/kubespark/localcluster/internal/userns"
 )
 
 // A disk-backed volume is to show a device in df, as on a real node; Spark's own tests look for one. Where the folder of the volumes lies
@@ -25,6 +27,9 @@ func Disk(dir string) (lacks string, err error) {
 	on, err := deviceOf(dir)
 	if err != nil || strings.HasPrefix(on, "/dev/") {
 		return "", err
+	}
+	if userns.Inside() {
+		return fmt.Sprintf("df shows %s and no device for disk-backed volumes: that takes root", on), nil
 	}
 	if err := loopMount(dir); err != nil {
 		return fmt.Sprintf("df shows %s and no device for disk-backed volumes: %v", on, err), nil

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kubespark/kubespark/localcluster/internal/userns"
 )
 
 // Fetcher reads what volumes are made of from the API server.
@@ -156,7 +158,7 @@ func emptyDir(dir string, src *corev1.EmptyDirVolumeSource, group *int64) error 
 		return errors.Join(fmt.Errorf("emptyDir medium %q: this node has only the default one and Memory", src.Medium), os.Remove(dir))
 	}
 	if group != nil {
-		if err := os.Chown(dir, -1, int(*group)); err != nil {
+		if err := userns.Lchown(dir, -1, int(*group)); err != nil {
 			return err
 		}
 		return unix.Chmod(dir, 0o2777)
@@ -170,7 +172,7 @@ func ownByGroup(root string, group int64) error {
 		if err != nil {
 			return err
 		}
-		if err := os.Lchown(path, -1, int(group)); err != nil || d.Type()&fs.ModeSymlink != 0 {
+		if err := userns.Lchown(path, -1, int(group)); err != nil || d.Type()&fs.ModeSymlink != 0 {
 			return err
 		}
 		var st unix.Stat_t

@@ -12,6 +12,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubespark/kubespark/localcluster/internal/userns"
 )
 
 const dataLink = "..data"
@@ -65,7 +67,7 @@ func writeStamped(dir string, files map[string]file, group *int64) error {
 		if group != nil {
 			gid, mode = int(*group), mode|0o440
 		}
-		if err := os.Chown(path, uid, gid); err != nil {
+		if err := userns.Lchown(path, uid, gid); err != nil {
 			return err
 		}
 		if err := os.Chmod(path, mode); err != nil {
