@@ -107,27 +107,38 @@ func (u *user) up() string {
 	return out
 }
 
-// nothingLeft looks into every mount namespace of the machine: a user's mounts are in one of its own.
+// traces are what can be seen of the user's cluster on the machine. It looks into every mount namespace: a user's mounts are in one of its own.
+func (u *user) traces() []string {
+	left := u.c.leftovers()
+	tables, err := filepath.Glob("/proc/[0-9]*/mountinfo")
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	for _, path := range tables {
+		if text, err := os.ReadFile(path); err == nil && bytes.Contains(text, []byte(u.c.stateDir)) {
+			left = append(left, path+" has a mount of the cluster")
+		}
+	}
+	for _, p := range processes() {
+		if strings.Contains(p.environ, u.home) {
+			left = append(left, fmt.Sprintf("process %d %s", p.pid, p.cmdline))
+		}
+	}
+	files, err := os.ReadDir(filepath.Dir(u.c.stateDir))
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	for _, f := range files {
+		left = append(left, f.Name())
+	}
+	return left
+}
+
 func (u *user) nothingLeft() {
 	u.t.Helper()
-	u.c.nothingLeft(u.t)
-	eventually(u.t, 10*time.Second, "nothing of the user's is left", func() (bool, string) {
-		tables, err := filepath.Glob("/proc/[0-9]*/mountinfo")
-		if err != nil {
-			return false, err.Error()
-		}
-		for _, path := range tables {
-			if text, err := os.ReadFile(path); err == nil && bytes.Contains(text, []byte(u.c.stateDir)) {
-				return false, path + " has a mount of the cluster"
-			}
-		}
-		for _, p := range processes() {
-			if strings.Contains(p.environ, u.home) {
-				return false, fmt.Sprintf("process %d %s", p.pid, p.cmdline)
-			}
-		}
-		left, err := os.ReadDir(filepath.Dir(u.c.stateDir))
-		return err == nil && len(left) == 0, fmt.Sprint(left, err)
+	eventually(u.t, 10*time.Second, "nothing of the user's cluster is left", func() (bool, string) {
+		left := u.traces()
+		return len(left) == 0, strings.Join(left, "\n")
 	})
 }
 
@@ -223,6 +234,9 @@ func TestOrdinaryUsersKilledCluster(t *testing.T) {
 		return n
 	}
 	eventually(t, 30*time.Second, "the pod's process runs", func() (bool, string) { return sleepers() == 1, fmt.Sprint(sleepers()) })
+	if !strings.Contains(strings.Join(u.traces(), "\n"), "/mountinfo has a mount of the cluster") {
+		t.Error("the mounts of a running pod are not seen")
+	}
 	u.c.killAll(t)
 	u.must("kubespark-cluster", "down")
 	if n := sleepers(); n != 0 {
@@ -290,36 +304,53 @@ func TestOrdinaryUserWithoutRights(t *testing.T) {
 	}
 }
 
-// Root in a container that may write no cgroup has a cluster without limits, and is told so.
-func TestRootWithoutCgroups(t *testing.T) {
-	c := spare(t)
-	const script = `grep -E ' - cgroup2? ' /proc/self/mountinfo | cut -d ' ' -f 5 | while read -r at; do mount -o remount,bind,ro "$at" || exit 1; done; exec "$0" "$@"`
-	cmd := exec.Command("sh", "-c", script, filepath.Join(c.bin, "kubespark-cluster"), "up", "--state-dir", c.stateDir, "--port", secondPort, "--network", secondNetwork)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	defer func() {
-		if out, code := c.run("down", "--state-dir", c.stateDir); code != 0 {
-			t.Errorf("down: exit %d\n%s", code, out)
-		}
-		c.nothingLeft(t)
-	}()
-	if strings.Count(string(out), "note: ") != 1 || !strings.Contains(string(out), "note: no cgroup can be written here: limits of memory and CPU are not enforced") {
-		t.Errorf("up says\n%s", out)
-	}
-	kubectl := []string{"--state-dir", c.stateDir, "kubectl"}
-	for _, args := range [][]string{
-		{"run", "limited", "--image", hostImage, "--restart=Never", `--overrides={"spec":{"securityContext":{"runAsUser":185}}}`,
-			"--command", "--", "sh", "-c", "id -u; head -c 99 /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/cgroup.controllers 2>/dev/null | wc -l"},
-		{"wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/limited", "--timeout=60s"},
+// Root in a container that may write no cgroup, or lacks SYS_ADMIN where user namespaces are given out, has a cluster with what is left, and is
+// told so.
+func TestRootWithFewerRights(t *testing.T) {
+	for name, tc := range map[string]struct {
+		script string
+		notes  []string
+		uid    string // of a pod that asks for 185
+	}{
+		"no writable cgroup": {
+			`grep -E ' - cgroup2? ' /proc/self/mountinfo | cut -d ' ' -f 5 | while read -r at; do mount -o remount,bind,ro "$at" || exit 1; done; exec "$0" "$@"`,
+			[]string{"no cgroup can be written here: "}, "185\n",
+		},
+		"no SYS_ADMIN": {
+			`exec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$0" "$@"`, []string{"no other user exists here: ", "port 443 takes root here: "}, "0\n",
+		},
 	} {
-		if out, code := c.run(append(kubectl, args...)...); code != 0 {
-			t.Fatalf("kubectl %s: exit %d\n%s", strings.Join(args, " "), code, out)
-		}
-	}
-	if log, _ := c.run(append(kubectl, "logs", "limited")...); !strings.HasPrefix(log, "185\n") || strings.HasPrefix(log, "185\n0\n") {
-		t.Errorf("the pod says %q", log)
+		t.Run(name, func(t *testing.T) {
+			c := spare(t)
+			cmd := exec.Command("sh", "-c", tc.script, filepath.Join(c.bin, "kubespark-cluster"), "up", "--state-dir", c.stateDir, "--port", secondPort, "--network", secondNetwork)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			defer func() {
+				if out, code := c.run("down", "--state-dir", c.stateDir); code != 0 {
+					t.Errorf("down: exit %d\n%s", code, out)
+				}
+				c.nothingLeft(t)
+			}()
+			for _, n := range tc.notes {
+				if !strings.Contains(string(out), "note: "+n) || strings.Count(string(out), "note: ") != len(tc.notes) {
+					t.Errorf("up says\n%s", out)
+				}
+			}
+			kubectl := []string{"--state-dir", c.stateDir, "kubectl"}
+			for _, args := range [][]string{
+				{"run", "limited", "--image", hostImage, "--restart=Never", `--overrides={"spec":{"securityContext":{"runAsUser":185}}}`, "--command", "--", "sh", "-c", "id -u"},
+				{"wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/limited", "--timeout=60s"},
+			} {
+				if out, code := c.run(append(kubectl, args...)...); code != 0 {
+					t.Fatalf("kubectl %s: exit %d\n%s", strings.Join(args, " "), code, out)
+				}
+			}
+			if log, _ := c.run(append(kubectl, "logs", "limited")...); log != tc.uid {
+				t.Errorf("the pod runs as %q, want %q", log, tc.uid)
+			}
+		})
 	}
 }

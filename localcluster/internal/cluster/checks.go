@@ -50,7 +50,7 @@ func lacks(s statedir.Spec) []string {
 		all = append(all, "no cgroup can be written here: limits of memory and CPU are not enforced, nothing is OOM-killed, running pods are not resized, and there are no metrics of pods")
 	}
 	if userns.Inside() && userns.Alone() {
-		all = append(all, "no other user exists here: all containers run as you, and with your rights on this machine only, whatever runAsUser says")
+		all = append(all, "no other user exists here: all containers run as you, whatever runAsUser says, and write into no folder of this machine's system")
 	}
 	if s.OwnNetwork {
 		all = append(all, "port 443 takes root here: pods have a network of their own, in which they reach each other and the API server and nothing else; "+

@@ -11,6 +11,8 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -289,9 +291,13 @@ func (h Host) checkPort(ctx context.Context, p port) error {
 }
 
 // OutsideListener is where a cluster that needs a network of its own will be reached from outside: at the address of its API server. It is
-// nil if this user may listen at the port of the kubernetes Service, so that the cluster can be in the machine's network.
+// nil if the root of a user namespace, too, may listen at the port of the kubernetes Service, so that the cluster can be in the machine's network.
 func (h Host) OutsideListener(ctx context.Context, s statedir.Spec) (*os.File, error) {
-	if err := listenable(s.Service()); !errors.Is(err, syscall.EACCES) {
+	first, err := os.ReadFile("/proc/sys/net/ipv4/ip_unprivileged_port_start")
+	if err != nil {
+		first = []byte("1024") // a kernel older than the setting
+	}
+	if n, err := strconv.ParseUint(strings.TrimSpace(string(first)), 10, 16); err == nil && s.Service().Port() >= uint16(n) {
 		return nil, nil
 	}
 	if err := h.checkPort(ctx, apiServerPort(s)); err != nil {
