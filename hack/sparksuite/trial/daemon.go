@@ -32,6 +32,8 @@ func (c *Cluster) start(program string, env []string, args ...string) error {
 	cmd := exec.Command(filepath.Join(c.Bin, program), args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = c.Work, log, log
 	cmd.Env = append(append(os.Environ(), "KUBECONFIG="+c.Kubeconfig), env...)
+	// An interrupt of the terminal is for the suite, which stops the daemons when the rows have ended.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
