@@ -23,7 +23,7 @@ const (
 // runs in it.
 func client() []trial.Row {
 	return []trial.Row{{Number: 22, Suite: "ClientModeTestsSuite", Name: "Run in client mode.",
-		Start: startClient, Executors: 2,
+		Start: startClient, MakesDriver: true, Executors: 2,
 		Executor: []trial.PodCheck{func(t *trial.Trial, p *corev1.Pod) error {
 			id := p.Labels["spark-exec-id"]
 			return equal("name", p.Name, executorPrefix(t)+"-exec-"+id)

@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -90,7 +92,8 @@ func jarDependencies() []trial.Row {
 	remote = s3Row(remote, func(t *trial.Trial, store *s3mem.Backend) error {
 		const key = "some-path/remote.txt"
 		text := []byte("Some Content\n")
-		if _, err := store.PutObject(bucket, key, nil, bytes.NewReader(text), int64(len(text)), nil); err != nil {
+		meta := map[string]string{"Last-Modified": time.Now().UTC().Format(http.TimeFormat)} // Hadoop's S3A wants one
+		if _, err := store.PutObject(bucket, key, meta, bytes.NewReader(text), int64(len(text)), nil); err != nil {
 			return err
 		}
 		path, err := write(t)

@@ -1,6 +1,8 @@
 package rows
 
 import (
+	"strings"
+
 	"github.com/kubespark/kubespark/hack/sparksuite/trial"
 )
 
@@ -29,11 +31,17 @@ func python() []trial.Row {
 	return []trial.Row{simple, files, connect(), memory}
 }
 
+// leftOut are the jars that Spark's launcher keeps off the driver's class path when the properties set spark.api.mode=connect
+// (AbstractCommandBuilder.buildClassPath, 4.1.1 to 4.3.0). The Connect server that the driver is to start needs them.
+var leftOut = []string{"spark-connect_", "spark-sql_", "spark-sql-api_"}
+
 // connect needs the Connect client's libraries, which no distribution has: they lie in a folder that the pods mount.
 func connect() trial.Row {
 	const at = "/opt/connect"
 	r := pyRow(20, pythonSuite, "Run PySpark with Spark Connect", trial.Python+"connect.py")
 	r.Conf = map[string]string{"spark.api.mode": "connect", "spark.kubernetes.driverEnv.PYTHONPATH": at, "spark.executorEnv.PYTHONPATH": at}
+	r.Note = "Spark's launcher leaves the Connect server's jars off the driver's class path when `spark.api.mode=connect` is among the " +
+		"properties, so the row fails with stock as it stands; here `spark.driver.extraClassPath` names them."
 	r.DriverLog = []string{"Session: pyspark.sql.connect.session", "Executor's Python is the driver's: True"}
 	r.Prepare = func(t *trial.Trial) error {
 		folder, err := t.ConnectLibraries()
@@ -46,7 +54,24 @@ func connect() trial.Row {
 			}
 		}
 		t.Args = []string{t.Master}
-		return nil
+		path, err := classPathOf(t, leftOut)
+		t.Conf["spark.driver.extraClassPath"] = path
+		return err
 	}
 	return r
+}
+
+// classPathOf is the class path of the distribution's jars with one of the prefixes, as the image has them.
+func classPathOf(t *trial.Trial, prefixes []string) (string, error) {
+	var paths []string
+	for _, prefix := range prefixes {
+		names, err := t.JarsOf(t.Spark, prefix)
+		if err != nil {
+			return "", err
+		}
+		for _, name := range names {
+			paths = append(paths, "/opt/spark/jars/"+name)
+		}
+	}
+	return strings.Join(paths, ":"), nil
 }

@@ -109,7 +109,11 @@ func (t *Trial) CheckDriver() error {
 	if len(list.Items) != 1 {
 		return fmt.Errorf("%d driver pods have the locator's label, expected one", len(list.Items))
 	}
-	return t.check(&list.Items[0], append([]PodCheck{submittedBy, scheduledBy}, t.Row.Driver...))
+	checks := append([]PodCheck{scheduledBy}, t.Row.Driver...)
+	if !t.Row.MakesDriver {
+		checks = append(checks, submittedBy)
+	}
+	return t.check(&list.Items[0], checks)
 }
 
 // checkPods finds the driver, then the executors, checks them, and kills the manager where the column says so.

@@ -73,6 +73,8 @@ type Row struct {
 	Prepare func(t *Trial) error
 	// Start replaces spark-submit.
 	Start func(t *Trial) error
+	// MakesDriver: Start makes the driver pod itself.
+	MakesDriver bool
 	// Play replaces everything between the namespace's begin and its end, for rows of several applications.
 	Play func(t *Trial) error
 
