@@ -91,7 +91,7 @@ func (j *creation) removeOrOrphan(ctx context.Context, r kube.ObjectRef) error {
 		return err
 	}
 	if perr := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
-		return j.c.api.PatchObject(ctx, r, types.MergePatchType, patch, nil)
+		return j.c.api.PatchObject(ctx, r, types.MergePatchType, patch)
 	}); perr != nil && kube.Kind(perr) != kube.NotFound {
 		return err
 	}

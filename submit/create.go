@@ -31,8 +31,8 @@ const (
 
 // Create makes the uploads and then all objects of a plan. In order that no schedulable driver pod names an object that
 // does not exist, the pod is created behind a scheduling gate, its companions follow as its property, and the gate goes
-// last. Where the gate cannot be used (no right to patch pods, a pod bound to a node), the companions come first and are
-// given to the pod afterwards. After a failure nothing of the plan is left; the error is the first one.
+// last. Where the gate cannot be used, the companions come first and are given to the pod afterwards: a pod bound to a node has
+// no gate, and one whose gate may not be removed (no right to patch pods) is made again. After a failure nothing of the plan is left; the error is the first one.
 //
 // Create may be repeated with a plan of the same spark.kubespark.submissionId: it finds its own pod and completes it.
 func (c *Client) Create(ctx context.Context, p *Plan) (err error) {
@@ -81,7 +81,7 @@ func (j *creation) preObjects(ctx context.Context, owner *metav1.OwnerReference)
 		if err != nil {
 			return err
 		}
-		if owner == nil {
+		if owner == nil && !slices.Contains(j.pre, r) {
 			j.pre = append(j.pre, r)
 		}
 	}
@@ -108,37 +108,53 @@ func (j *creation) apply(ctx context.Context, obj runtime.Object, owner *metav1.
 
 // gated is the normal order.
 func (j *creation) gated(ctx context.Context) error {
-	mayPatch := make(chan bool, 1)
-	go func() {
-		allowed, err := j.c.api.Can(ctx, "patch", "pods", j.p.Namespace)
-		mayPatch <- allowed || err != nil // a server that does not tell is tried
-	}()
 	pod, err := j.createPod(ctx, true)
 	if err != nil {
 		return err
-	}
-	if !<-mayPatch && hasGate(pod) {
-		j.c.logLine(slog.LevelDebug, loggerClient, "the credentials may not patch pods: the driver's companions are created first")
-		if err := j.deletePod(ctx); err != nil {
-			return apiError("deleting the gated driver pod "+j.p.ID(), err)
-		}
-		return j.companionsFirst(ctx)
 	}
 	owner := ownerOf(pod)
 	if err := j.preObjects(ctx, owner); err != nil {
 		return err
 	}
-	if err := j.companions(ctx, owner); err != nil {
+	companions, err := j.companions(ctx, owner)
+	if err != nil {
 		return err
 	}
-	return j.openGate(ctx, pod)
+	if err = j.openGate(ctx, pod); kube.Kind(err) != kube.Forbidden {
+		return err
+	}
+	j.c.logLine(slog.LevelDebug, loggerClient, "the credentials may not patch pods: the driver pod is made again, without a gate")
+	return j.replaceGated(ctx, companions)
 }
 
-// companionsFirst creates the companions without an owner, then the pod, and gives them to it.
-func (j *creation) companionsFirst(ctx context.Context) error {
-	if err := j.companions(ctx, nil); err != nil {
+// replaceGated puts a pod without a gate in the place of the gated one, whose gate these credentials cannot remove. Its companions
+// are let go of before, else the garbage collector would take them with it.
+func (j *creation) replaceGated(ctx context.Context, companions []kube.ObjectRef) error {
+	if err := j.preObjects(ctx, nil); err != nil {
 		return err
 	}
+	j.objects = companions
+	for _, r := range companions {
+		if err := j.own(ctx, r, nil); err != nil {
+			return err
+		}
+	}
+	if err := j.deletePod(ctx); err != nil {
+		return apiError("deleting the gated driver pod "+j.p.ID(), err)
+	}
+	return j.podLast(ctx)
+}
+
+// companionsFirst creates the companions without an owner, then the pod.
+func (j *creation) companionsFirst(ctx context.Context) (err error) {
+	if j.objects, err = j.companions(ctx, nil); err != nil {
+		return err
+	}
+	return j.podLast(ctx)
+}
+
+// podLast creates the pod and gives it the companions that are there.
+func (j *creation) podLast(ctx context.Context) error {
 	pod, err := j.createPod(ctx, false)
 	if err != nil {
 		return err
@@ -147,16 +163,24 @@ func (j *creation) companionsFirst(ctx context.Context) error {
 	if err := j.preObjects(ctx, owner); err != nil {
 		return err
 	}
+	for _, r := range j.objects {
+		if err := j.own(ctx, r, owner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// own sets an object's owner; nil: none.
+func (j *creation) own(ctx context.Context, r kube.ObjectRef, owner *metav1.OwnerReference) error {
 	patch, err := ownerPatch(owner)
 	if err != nil {
 		return err
 	}
-	for _, r := range j.objects {
-		if err := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
-			return j.c.api.PatchObject(ctx, r, types.MergePatchType, patch, nil)
-		}); err != nil {
-			return apiError("giving "+r.String()+" to the driver pod", err)
-		}
+	if err := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
+		return j.c.api.PatchObject(ctx, r, types.MergePatchType, patch)
+	}); err != nil {
+		return apiError("setting the owner of "+r.String(), err)
 	}
 	return nil
 }
@@ -235,8 +259,9 @@ func (j *creation) settle(ctx context.Context, cause error) (*corev1.Pod, error)
 		"spark.kubernetes.driver.pod.name (code=409, reason=AlreadyExists)", j.p.Namespace, j.p.PodName, pod.Status.Phase, app)}
 }
 
-// companions creates the objects beside the pod, side by side, as the pod's property if there is an owner.
-func (j *creation) companions(ctx context.Context, owner *metav1.OwnerReference) error {
+// companions creates the objects beside the pod, side by side, as the pod's property if there is an owner. It returns those
+// that are this application's, after an error too.
+func (j *creation) companions(ctx context.Context, owner *metav1.OwnerReference) ([]kube.ObjectRef, error) {
 	created := make([]*kube.ObjectRef, len(j.p.Objects))
 	g, ctx := errgroup.WithContext(ctx)
 	for i, obj := range j.p.Objects {
@@ -249,14 +274,13 @@ func (j *creation) companions(ctx context.Context, owner *metav1.OwnerReference)
 		})
 	}
 	err := g.Wait()
-	if owner == nil {
-		for _, r := range created {
-			if r != nil {
-				j.objects = append(j.objects, *r)
-			}
+	var refs []kube.ObjectRef
+	for _, r := range created {
+		if r != nil {
+			refs = append(refs, *r)
 		}
 	}
-	return err
+	return refs, err
 }
 
 func (j *creation) companion(ctx context.Context, obj runtime.Object, owner *metav1.OwnerReference) (r kube.ObjectRef, ours bool, err error) {
@@ -269,7 +293,7 @@ func (j *creation) companion(ctx context.Context, obj runtime.Object, owner *met
 	}
 	unknown := false
 	err = kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
-		_, err := j.c.api.CreateObject(ctx, ns, obj)
+		err := j.c.api.CreateObject(ctx, ns, obj)
 		unknown = unknown || kube.Kind(err) == kube.Unknown
 		return err
 	})
@@ -325,7 +349,7 @@ func (j *creation) openGate(ctx context.Context, pod *corev1.Pod) (err error) {
 			return fmt.Errorf("encode a patch: %w", err)
 		}
 		err = kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
-			return j.c.api.PatchObject(ctx, ref, types.MergePatchType, patch, nil)
+			return j.c.api.PatchObject(ctx, ref, types.MergePatchType, patch)
 		})
 		if err == nil {
 			return nil
@@ -347,8 +371,13 @@ func ownerOf(pod *corev1.Pod) *metav1.OwnerReference {
 	return &metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: new(true)}
 }
 
+// ownerPatch is a merge patch; null removes the list.
 func ownerPatch(owner *metav1.OwnerReference) ([]byte, error) {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": []*metav1.OwnerReference{owner}}})
+	var owners []*metav1.OwnerReference
+	if owner != nil {
+		owners = append(owners, owner)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": owners}})
 	if err != nil {
 		return nil, fmt.Errorf("encode an owner reference: %w", err)
 	}

@@ -3,11 +3,8 @@ package submit
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -116,12 +113,11 @@ func (l *lines) has(t *testing.T, text string) {
 	}
 }
 
-// newTestClient is a client of an API server in memory; mayPatch answers its access review.
-func newTestClient(t *testing.T, s *kubetest.Server, mayPatch bool) (*Client, *lines) {
+// newTestClient is a client of an API server in memory.
+func newTestClient(t *testing.T, s *kubetest.Server) (*Client, *lines) {
 	t.Helper()
 	log := &lines{}
 	cfg := s.Config()
-	cfg.Wrap(func(base http.RoundTripper) http.RoundTripper { return reviews{base, mayPatch} })
 	kube.Wrap(cfg, time.Minute)
 	c, err := NewClient(cfg, WithLogger(slog.New(log)))
 	if err != nil {
@@ -130,21 +126,10 @@ func newTestClient(t *testing.T, s *kubetest.Server, mayPatch bool) (*Client, *l
 	return c, log
 }
 
-// reviews answers access reviews, which the server in memory does not know.
-type reviews struct {
-	base    http.RoundTripper
-	allowed bool
-}
-
-func (r reviews) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !strings.HasSuffix(req.URL.Path, "/selfsubjectaccessreviews") {
-		return r.base.RoundTrip(req)
-	}
-	w := httptest.NewRecorder()
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusCreated)
-	_, err := fmt.Fprintf(w, `{"apiVersion":"authorization.k8s.io/v1","kind":"SelfSubjectAccessReview","status":{"allowed":%v}}`, r.allowed)
-	return w.Result(), err
+// forbidden is the answer to credentials without the right to a verb.
+func forbidden(verb, resource string) kubetest.Fault {
+	return kubetest.Fault{Verb: verb, Resource: resource, Status: 403, Reason: "Forbidden",
+		Message: resource + ` is forbidden: User "u" cannot ` + verb + ` resource "` + resource + `" in API group "" in the namespace "spark"`}
 }
 
 func slogTo(l *lines) *slog.Logger { return slog.New(l) }

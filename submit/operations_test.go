@@ -67,7 +67,7 @@ func TestKillAndStatus(t *testing.T) {
 			if tt.fail != nil {
 				s.Fail(*tt.fail)
 			}
-			c, _ := newTestClient(t, s, true)
+			c, _ := newTestClient(t, s)
 			var printed []string
 			tt.opts.Print = func(l string) {
 				l, _, _ = strings.Cut(l, "\n\t namespace")

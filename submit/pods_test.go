@@ -131,7 +131,7 @@ func TestVolcano(t *testing.T) {
 	p := mustPlan(t, piArgs(map[string]string{"spark.kubernetes.scheduler.name": "volcano", "spark.kubernetes.driver.pod.featureSteps": step,
 		"spark.kubernetes.executor.pod.featureSteps": step, conf.PodGroupTemplateJSON.Key(): `{"spec":{"minMember":3}}`}), testEnv(t, nil))
 	s := kubetest.New()
-	c, _ := newTestClient(t, s, true)
+	c, _ := newTestClient(t, s)
 	if err := c.Create(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}

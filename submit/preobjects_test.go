@@ -24,7 +24,7 @@ func withGang(t *testing.T, props map[string]string) *Plan {
 func TestPreObjectsAreAppliedTwice(t *testing.T) {
 	for _, stock := range []string{"", "create-order"} {
 		s := kubetest.New()
-		c, _ := newTestClient(t, s, true)
+		c, _ := newTestClient(t, s)
 		p := withGang(t, map[string]string{"spark.kubespark.stock": stock})
 		if err := c.Create(t.Context(), p); err != nil {
 			t.Fatal(err)
@@ -54,7 +54,7 @@ func TestPreObjectsAreAppliedTwice(t *testing.T) {
 func TestPreObjectRefused(t *testing.T) {
 	s := kubetest.New()
 	s.Fail(kubetest.Fault{Verb: "patch", Resource: "podgroups", Status: 403, Reason: "Forbidden", Message: `podgroups is forbidden: User "u" cannot patch`})
-	c, log := newTestClient(t, s, true)
+	c, log := newTestClient(t, s)
 	err := c.Create(t.Context(), withGang(t, nil))
 	if err == nil || !strings.HasPrefix(err.Error(), "applying PodGroup spark/gang failed: podgroups is forbidden") || len(left(s)) > 0 {
 		t.Error(err, left(s))
@@ -63,7 +63,7 @@ func TestPreObjectRefused(t *testing.T) {
 
 	s = kubetest.New() // C004: the pod is refused, the pod group goes
 	s.Fail(kubetest.Fault{Verb: "create", Resource: "pods", Status: 422, Reason: "Invalid", Message: "no"})
-	c, _ = newTestClient(t, s, true)
+	c, _ = newTestClient(t, s)
 	if err := c.Create(t.Context(), withGang(t, nil)); err == nil || s.Get("podgroups", "spark", "gang") != nil {
 		t.Error(err)
 	}

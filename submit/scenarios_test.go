@@ -249,14 +249,14 @@ func TestRoleOfAnOlderSpark(t *testing.T) {
 		Message: `networkpolicies.networking.k8s.io is forbidden: User "u" cannot create resource "networkpolicies" in API group "networking.k8s.io" in the namespace "spark"`}
 	s := kubetest.New()
 	s.Fail(deny)
-	c, _ := newTestClient(t, s, true)
+	c, _ := newTestClient(t, s)
 	err := c.Create(t.Context(), mustPlan(t, piArgs(nil), testEnv(t, nil)))
 	if !strings.Contains(errorText(err), `User "u" cannot create resource "networkpolicies" in API group "networking.k8s.io" in the namespace "spark"`) {
 		t.Error(err)
 	}
 	s = kubetest.New()
 	s.Fail(deny)
-	c, _ = newTestClient(t, s, true)
+	c, _ = newTestClient(t, s)
 	err = c.Create(t.Context(), mustPlan(t, piArgs(map[string]string{
 		"spark.kubernetes.driver.pod.excludedFeatureSteps": "org.apache.spark.deploy.k8s.features.NetworkPolicyFeatureStep"}), testEnv(t, nil)))
 	if err != nil {
@@ -269,7 +269,7 @@ func TestQuotaIsSaid(t *testing.T) {
 	s := kubetest.New()
 	s.Fail(kubetest.Fault{Verb: "create", Resource: "pods", Status: 403, Reason: "Forbidden",
 		Message: `pods "x" is forbidden: exceeded quota: q, requested: cpu=1, used: cpu=2, limited: cpu=2`})
-	c, log := newTestClient(t, s, true)
+	c, log := newTestClient(t, s)
 	err := c.Create(t.Context(), mustPlan(t, piArgs(nil), testEnv(t, nil)))
 	if want := "exceeded quota: q, requested: cpu=1, used: cpu=2, limited: cpu=2; free some of it or ask for less"; !strings.HasSuffix(errorText(err), want) || strings.Contains(log.String(), "can-i") {
 		t.Errorf("%v\n%s", err, log)

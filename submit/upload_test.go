@@ -94,7 +94,7 @@ func TestUploadToStorage(t *testing.T) {
 	m := &memory{files: map[string]string{}}
 	env, p := memoryPlan(t, m, testEnv(t, nil))
 	api := startServer(t)
-	c, log := newTestClient(t, api, true)
+	c, log := newTestClient(t, api)
 	var last UploadProgress
 	WithUploadProgress(func(u UploadProgress) { last = u })(c)
 	if err := c.Create(t.Context(), p); err != nil {
@@ -116,7 +116,7 @@ func TestFailedSubmissionLeavesNoUpload(t *testing.T) {
 	t.Run("an upload fails", func(t *testing.T) {
 		m := &memory{files: map[string]string{}, refused: "b.txt"}
 		env, p := memoryPlan(t, m, testEnv(t, nil))
-		c, _ := newTestClient(t, startServer(t), true)
+		c, _ := newTestClient(t, startServer(t))
 		err := c.Create(t.Context(), p)
 		source := env.Files.(OSFiles).Dir + "/b.txt"
 		want := fmt.Sprintf("Uploading file %[1]s failed... Error uploading file b.txt to %[2]s: the disk is full (spark.files: file:%[1]s; use local:// for a file inside the image)",
@@ -131,7 +131,7 @@ func TestFailedSubmissionLeavesNoUpload(t *testing.T) {
 		if err := os.Remove(env.Files.(OSFiles).Dir + "/main.py"); err != nil {
 			t.Fatal(err)
 		}
-		c, _ := newTestClient(t, startServer(t), true)
+		c, _ := newTestClient(t, startServer(t))
 		err := c.Create(t.Context(), p)
 		if err == nil || !strings.Contains(err.Error(), "main.py failed... Error uploading file main.py to mem://store/up/spark-upload-") || len(m.calls) != 0 {
 			t.Errorf("%v; calls %q", err, m.calls)
@@ -142,7 +142,7 @@ func TestFailedSubmissionLeavesNoUpload(t *testing.T) {
 		_, p := memoryPlan(t, m, testEnv(t, nil))
 		api := startServer(t)
 		api.Fail(kubetest.Fault{Verb: "create", Resource: "configmaps", Status: 403, Reason: "Forbidden"})
-		c, _ := newTestClient(t, api, true)
+		c, _ := newTestClient(t, api)
 		if err := c.Create(t.Context(), p); err == nil || len(m.files) != 0 {
 			t.Errorf("%v; left %q", err, m.files)
 		}

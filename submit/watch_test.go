@@ -39,7 +39,7 @@ func watching(t *testing.T, s Submission, act func(*kubetest.Server)) (r Result,
 	synctest.Test(t, func(t *testing.T) {
 		srv := kubetest.New()
 		srv.Put("pods", driverPod("Pending"))
-		c, l := newTestClient(t, srv, true)
+		c, l := newTestClient(t, srv)
 		go func() {
 			time.Sleep(2500 * time.Millisecond)
 			act(srv)
@@ -200,7 +200,7 @@ func TestWatchBacksOff(t *testing.T) {
 		s := kubetest.New()
 		s.Put("pods", driverPod("Running"))
 		s.Fail(kubetest.Fault{Verb: "watch", Status: 410, Reason: "Expired"})
-		c, _ := newTestClient(t, s, true)
+		c, _ := newTestClient(t, s)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, err := c.Watch(ctx, waitFor); !errors.Is(err, context.DeadlineExceeded) {

@@ -299,6 +299,21 @@ func TestStopOneByOneE221(t *testing.T) {
 	})
 }
 
+// E224: a server breaks the deletion of a large collection off; it is asked again.
+func TestStopOfManyBrokenOffE224(t *testing.T) {
+	within(t, nil, func(t *testing.T, s *spark) {
+		s.kubelet(time.Second, 100*time.Millisecond)
+		s.launch(20)
+		wait(5 * time.Second)
+		s.server.Fail(kubetest.Fault{Verb: "deletecollection", Resource: "pods", Status: 504, Reason: "Timeout", Message: "not in a minute", Times: 1})
+		want(t, "left", s.stop(), 0)
+		wait(time.Second)
+		want(t, "executors", len(s.ids()), 0)
+		want(t, "warnings", s.logged("cannot be deleted"), 0)
+		want(t, "requests", len(s.server.Calls("deletecollection", "pods")), 2)
+	})
+}
+
 // E135, E224: thousands of executors go with a handful of requests.
 func TestStopOfManyE135E224(t *testing.T) {
 	within(t, nil, func(t *testing.T, s *spark) {

@@ -3,8 +3,6 @@ package cli
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -264,19 +262,11 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// apiServer is an API server that grants each access review.
+// apiServer is an API server in memory.
 func apiServer(t *testing.T) (*kubetest.Server, string) {
 	t.Helper()
 	s := kubetest.New()
-	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasSuffix(r.URL.Path, "selfsubjectaccessreviews") {
-			s.ServeHTTP(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusCreated)
-		_, _ = fmt.Fprint(w, `{"status":{"allowed":true}}`)
-	}))
+	h := httptest.NewServer(s)
 	t.Cleanup(func() {
 		s.DropWatches()
 		h.CloseClientConnections()

@@ -159,7 +159,7 @@ func (m *Manager) create(c allocator.Create, look bool) {
 	ctx := m.makeCtx
 	m.creates.Go(func() {
 		o := m.attempt(ctx, cr, look)
-		o.ID, o.Sent, o.Latency = c.ID, cr.sent, time.Since(cr.sent)
+		o.ID, o.Sent = c.ID, cr.sent
 		m.post(func() { m.answered(o) })
 	})
 }
@@ -213,7 +213,7 @@ func (m *Manager) exit(code int, logger, text string) {
 	m.driver.Exit(code, text)
 }
 
-func (m *Manager) attempt(ctx context.Context, c creation, look bool) allocator.Outcome {
+func (m *Manager) attempt(ctx context.Context, c creation, look bool) (o allocator.Outcome) {
 	spec, err := feature.BuildExecutor(c.in)
 	if err != nil {
 		return m.unbuilt(err)
@@ -232,7 +232,10 @@ func (m *Manager) attempt(ctx context.Context, c creation, look bool) allocator.
 	if err != nil {
 		return m.unbuilt(err)
 	}
+	posted := time.Now()
 	w, err := m.api.CreatePod(ctx, body)
+	took := time.Since(posted)
+	defer func() { o.Latency = took }()
 	if kube.Kind(err) == kube.AlreadyExists {
 		o, found := m.lookUp(ctx, c, spec)
 		if !found {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubespark/kubespark/internal/executor/sets"
+	"github.com/kubespark/kubespark/internal/executor/snapshot"
 	"github.com/kubespark/kubespark/internal/feature"
 	"github.com/kubespark/kubespark/internal/kube"
 )
@@ -81,9 +82,7 @@ func (m *Manager) takeSet(ctx context.Context, kind sets.Kind, name string, ours
 	if err != nil {
 		return 0, err
 	}
-	if m.owner != nil && !slices.ContainsFunc(have.Metadata.OwnerReferences, func(o struct {
-		UID string `json:"uid"`
-	}) bool {
+	if m.owner != nil && !slices.ContainsFunc(have.Metadata.OwnerReferences, func(o snapshot.WireOwner) bool {
 		return o.UID == string(m.owner.UID)
 	}) {
 		return 0, fmt.Errorf("%s %s belongs to another driver: delete it, or give this application an id of its own",

@@ -7,11 +7,14 @@ import (
 
 	"github.com/kubespark/kubespark/internal/executor/api"
 	"github.com/kubespark/kubespark/internal/executor/snapshot"
+	"github.com/kubespark/kubespark/internal/kube"
 )
 
-// Times of the stop (B13). Spark's shutdown hook has 30 s in all.
+// Times of the stop (B13). Spark's shutdown hook has 30 s in all; a stop at the end of the program is given longer, for thousands
+// of pods.
 const (
 	stopDeadline = 20 * time.Second
+	stopLongest  = 2 * time.Minute
 	endsByItself = 5 * time.Second // executors that got StopExecutor end without being deleted
 	createsEnd   = 3 * time.Second
 )
@@ -27,13 +30,14 @@ func (m *Manager) Stop(deadline time.Duration, reply func(left int)) {
 			reply(0)
 			return
 		}
-		if deadline <= 0 || deadline > stopDeadline {
+		if deadline <= 0 {
 			deadline = stopDeadline
 		}
+		deadline = min(deadline, stopLongest)
 		ctx, cancel := context.WithTimeout(m.ctx, deadline)
 		go func() {
 			defer cancel()
-			reply(m.cleanUp(ctx))
+			reply(m.cleanUp(ctx, deadline))
 		}()
 	})
 }
@@ -54,7 +58,13 @@ func askIn[T any](ctx context.Context, m *Manager, order int64, f func() T) T {
 	}
 }
 
-func (m *Manager) cleanUp(ctx context.Context) int {
+// manyPods are so many that deleting them may take longer than stopDeadline.
+const manyPods = 500
+
+// cleanUp carries the stop out, within stopDeadline unless there are many pods.
+func (m *Manager) cleanUp(long context.Context, deadline time.Duration) int {
+	ctx, cancel := context.WithTimeout(long, min(deadline, stopDeadline))
+	defer cancel()
 	set := ask(ctx, m, func() settings { return m.set })
 	m.endCreates(ctx)
 	inSets := ask(ctx, m, func() bool { return m.sets != nil })
@@ -75,7 +85,10 @@ func (m *Manager) cleanUp(ctx context.Context) int {
 		return 0
 	}
 	m.deleteSets(ctx)
-	m.deleteFamily(ctx, api.Pods, "pods")
+	if ask(ctx, m, func() bool { return len(m.store.Pods()) >= manyPods }) {
+		ctx = long
+	}
+	m.deletePods(ctx)
 	if set.configMap {
 		m.deleteFamily(ctx, api.ConfigMaps, "configmaps")
 	}
@@ -134,8 +147,24 @@ func (m *Manager) awaitEnds(ctx context.Context) {
 	}
 }
 
+// deletePods deletes the executor pods as one collection. A server breaks off after a minute of its own, thousands of pods in: then it
+// is asked again.
+func (m *Manager) deletePods(ctx context.Context) {
+	for try := 1; ; try++ {
+		err := m.api.DeleteFamily(ctx, api.Pods)
+		if k := kube.Kind(err); ctx.Err() != nil || try == 3 || k != kube.Unknown && k != kube.Transient {
+			m.reportUndeleted("pods", err)
+			return
+		}
+	}
+}
+
 func (m *Manager) deleteFamily(ctx context.Context, f api.Family, what string) {
-	if err := m.api.DeleteFamily(ctx, f); err != nil {
+	m.reportUndeleted(what, m.api.DeleteFamily(ctx, f))
+}
+
+func (m *Manager) reportUndeleted(what string, err error) {
+	if err != nil {
 		m.log("WARN", managerLogger, fmt.Sprintf("The application's %s cannot be deleted; allow the driver's service account the "+
 			"verb deletecollection (or list and delete) on them, or delete them by the label spark-app-selector=%s: %v", what,
 			m.session.AppID, err))

@@ -183,7 +183,7 @@ func TestObjects(t *testing.T) {
 		_, _ = io.WriteString(w, `{"kind":"NetworkPolicy","apiVersion":"networking.k8s.io/v1","metadata":{"name":"p"}}`)
 	})
 	np := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
-	if _, err := c.CreateObject(t.Context(), "n", np); err != nil {
+	if err := c.CreateObject(t.Context(), "n", np); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.ApplyObject(t.Context(), "n", np); err != nil {

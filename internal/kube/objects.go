@@ -97,23 +97,29 @@ func Encode(obj runtime.Object) ([]byte, error) {
 // CreateRaw posts an object given as JSON and returns the server's answer in into. The pod of a submission goes this way,
 // because a template may hold fields that our Go types do not know.
 func (c *Client) CreateRaw(ctx context.Context, r ObjectRef, body []byte, into runtime.Object) error {
-	return c.rest(r).Post().Namespace(r.Namespace).Resource(r.Resource).
-		VersionedParams(&metav1.CreateOptions{FieldManager: FieldManager}, c.codec).
-		SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Into(into)
+	return c.post(r, body).Do(ctx).Into(into)
 }
 
-// CreateObject posts obj into namespace ns and returns the server's answer.
-func (c *Client) CreateObject(ctx context.Context, ns string, obj runtime.Object) (runtime.Object, error) {
+func (c *Client) post(r ObjectRef, body []byte) *rest.Request {
+	return c.rest(r).Post().Namespace(r.Namespace).Resource(r.Resource).
+		VersionedParams(&metav1.CreateOptions{FieldManager: FieldManager}, c.codec).
+		SetHeader("Content-Type", "application/json").Body(body)
+}
+
+// metadataOnly is for answers that are not read: the server leaves all but the metadata out. A server that cannot sends all.
+const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+
+// CreateObject posts obj into namespace ns.
+func (c *Client) CreateObject(ctx context.Context, ns string, obj runtime.Object) error {
 	r, err := Ref(obj, ns)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	body, err := Encode(obj)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := newLike(obj)
-	return out, c.CreateRaw(ctx, r, body, out)
+	return c.post(r, body).SetHeader("Accept", metadataOnly).Do(ctx).Error()
 }
 
 // GetObject reads the object of obj's kind and name in namespace ns.
@@ -138,17 +144,13 @@ func (c *Client) ApplyObject(ctx context.Context, ns string, obj runtime.Object)
 	}
 	return c.rest(r).Patch(types.ApplyPatchType).Namespace(ns).Resource(r.Resource).Name(r.Name).
 		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager, Force: new(true)}, c.codec).
-		Body(body).Do(ctx).Error()
+		SetHeader("Accept", metadataOnly).Body(body).Do(ctx).Error()
 }
 
-// PatchObject sends a patch of the given type; into receives the answer, nil ignores it.
-func (c *Client) PatchObject(ctx context.Context, r ObjectRef, pt types.PatchType, patch []byte, into runtime.Object) error {
-	res := c.rest(r).Patch(pt).Namespace(r.Namespace).Resource(r.Resource).Name(r.Name).
-		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, c.codec).Body(patch).Do(ctx)
-	if into == nil {
-		return res.Error()
-	}
-	return res.Into(into)
+// PatchObject sends a patch of the given type.
+func (c *Client) PatchObject(ctx context.Context, r ObjectRef, pt types.PatchType, patch []byte) error {
+	return c.rest(r).Patch(pt).Namespace(r.Namespace).Resource(r.Resource).Name(r.Name).SetHeader("Accept", metadataOnly).
+		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, c.codec).Body(patch).Do(ctx).Error()
 }
 
 // DeleteObject deletes in the background. A uid, when given, must be the object's.

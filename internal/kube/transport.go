@@ -31,7 +31,7 @@ type transport struct {
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	cancel := func() {}
-	if q := req.URL.Query(); t.timeout > 0 && q.Get("watch") == "" && q.Get("follow") == "" {
+	if q := req.URL.Query(); t.timeout > 0 && q.Get("watch") == "" && q.Get("follow") == "" && q.Get("timeout") == "" {
 		ctx, stop := context.WithTimeout(req.Context(), t.timeout)
 		cancel, req = stop, req.WithContext(ctx)
 	}

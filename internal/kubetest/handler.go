@@ -82,7 +82,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	call := s.record(r, t, body)
-	rec := &recorder{ResponseWriter: w}
+	rec := &recorder{ResponseWriter: w, protobuf: wantsProtobuf(r)}
 	defer func() {
 		s.mu.Lock()
 		call.Status = rec.status
@@ -132,7 +132,8 @@ func (discard) WriteHeader(int)             {}
 
 type recorder struct {
 	http.ResponseWriter
-	status int
+	status   int
+	protobuf bool // is wanted
 }
 
 func (r *recorder) WriteHeader(code int) {
@@ -342,6 +343,14 @@ func apiVersion(t target) string {
 }
 
 func answer(w http.ResponseWriter, code int, obj Object) {
+	if rec, ok := w.(*recorder); ok && rec.protobuf {
+		if raw, ok := inProtobuf(obj); ok {
+			w.Header().Set("Content-Type", protobufType)
+			w.WriteHeader(code)
+			_, _ = w.Write(raw) // a client that is gone needs no answer
+			return
+		}
+	}
 	raw, err := json.Marshal(obj)
 	if err != nil {
 		status(w, http.StatusInternalServerError, "InternalError", err.Error(), 0)

@@ -23,8 +23,11 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, t target) {
 		return
 	}
 	defer s.leave(me)
-	out := stream{w: w, t: t, match: match}
+	out := stream{w: w, t: t, match: match, protobuf: t.resource == "pods" && wantsProtobuf(r)}
 	w.Header().Set("Content-Type", "application/json")
+	if out.protobuf {
+		w.Header().Set("Content-Type", protobufType+";stream=watch")
+	}
 	w.WriteHeader(http.StatusOK)
 	out.send(backlog)
 	out.flush()
@@ -97,9 +100,10 @@ func (s *Server) since(version uint64) ([]event, uint64) {
 }
 
 type stream struct {
-	w     http.ResponseWriter
-	t     target
-	match func(Object) bool
+	w        http.ResponseWriter
+	t        target
+	match    func(Object) bool
+	protobuf bool
 }
 
 func (o stream) send(events []event) {
@@ -128,7 +132,18 @@ func (o stream) bookmark(version uint64) {
 	o.flush()
 }
 
+// unreadable is a frame that is no event.
+var unreadable = []byte{0, 0, 0, 1, 0xff}
+
 func (o stream) write(kind string, obj Object) {
+	if o.protobuf {
+		raw, ok := frame(kind, obj)
+		if !ok {
+			raw = unreadable
+		}
+		_, _ = o.w.Write(raw)
+		return
+	}
 	raw, err := json.Marshal(Object{"type": kind, "object": obj})
 	if err != nil {
 		return

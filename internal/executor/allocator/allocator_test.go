@@ -272,32 +272,42 @@ func TestStartFailuresE188(t *testing.T) {
 	h.wants("reset", h.a.brake(0).openAt().IsZero(), true)
 }
 
+// The window of creates in flight: it grows while a round of answers is as fast as the best one, halves when one takes twice as long,
+// and once for a burst of 429.
 func TestWindow(t *testing.T) {
 	w := newWindow()
 	now := time.Unix(0, 0)
-	for range windowStart {
-		w.inFlight++
-		w.answered(50*time.Millisecond, false, now, now)
+	answers := func(n int, latency time.Duration, slowDown bool) {
+		for range n {
+			w.inFlight++
+			w.answered(latency, slowDown, now, now)
+		}
 	}
-	if w.size <= windowStart {
-		t.Errorf("flat latency left the window at %d", w.size)
+	is := func(what string, want int) {
+		t.Helper()
+		if w.size != want || w.inFlight != 0 {
+			t.Errorf("%s: the window is %d, want %d (%d in flight)", what, w.size, want, w.inFlight)
+		}
 	}
-	before := w.size
+	answers(1, 3*time.Millisecond, false)
+	answers(31, 150*time.Millisecond, false)
+	is("one quick answer among slow ones", 40)
+	answers(40, 180*time.Millisecond, false)
+	is("latency is flat", 48)
+	answers(48, 250*time.Millisecond, false)
+	is("latency rises", 48)
 	now = now.Add(time.Second)
-	for range 5 {
-		w.inFlight++
-		w.answered(50*time.Millisecond, true, now, now)
-	}
-	if w.size != before/2 {
-		t.Errorf("a burst of 429 made %d of %d", w.size, before)
-	}
-	for range 10_000 {
-		w.inFlight++
-		w.answered(50*time.Millisecond, false, now, now)
-	}
-	if w.size != windowMax {
-		t.Errorf("grew to %d", w.size)
-	}
+	answers(48, 400*time.Millisecond, false)
+	is("latency has doubled", 24)
+	answers(24, 300*time.Millisecond, false)
+	is("the server has become slower for good", 32)
+	now = now.Add(time.Second)
+	answers(5, 300*time.Millisecond, true)
+	is("a burst of 429", 16)
+	answers(16, 0, false)
+	is("nothing was sent", 16)
+	answers(10_000, 10*time.Millisecond, false)
+	is("a quick server", windowMax)
 }
 
 // E138: whatever happens in whatever order, no create goes past the target or the pending limit.

@@ -28,7 +28,7 @@ type Outcome struct {
 	RetryAfter time.Duration
 	Throttled  bool // 429
 	Sent       time.Time
-	Latency    time.Duration
+	Latency    time.Duration // of the POST; 0: nothing was sent
 }
 
 const (

@@ -39,7 +39,7 @@ func (c *Client) resourceOf(ctx context.Context, root, kind string) (string, err
 	if known, ok := c.resources.Load(root + "/" + kind); ok {
 		return known.(string), nil
 	}
-	raw, err := bytes(c.core.Get().AbsPath(root).MaxRetries(0).Do(ctx))
+	raw, err := answer(c.core.Get().AbsPath(root).MaxRetries(0).Do(ctx))
 	if err != nil {
 		return "", fmt.Errorf("the server's resources below %s cannot be read: %w", root, err)
 	}

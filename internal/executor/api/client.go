@@ -6,6 +6,8 @@
 package api
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,16 +57,16 @@ func (c *Client) app() labels.Set { return labels.Set{sparkpod.LabelAppSelector:
 // CreatePod posts a pod, given as JSON, and returns the server's record of it.
 func (c *Client) CreatePod(ctx context.Context, body []byte) (*snapshot.Wire, error) {
 	return wire(c.core.Post().Namespace(c.namespace).Resource("pods").Param("fieldManager", kube.FieldManager).
-		SetHeader("Content-Type", "application/json").Body(body).MaxRetries(0).Do(ctx))
+		SetHeader("Content-Type", "application/json").SetHeader("Accept", protobufOrJSON).Body(body).MaxRetries(0).Do(ctx))
 }
 
 // GetPod reads a pod by name.
 func (c *Client) GetPod(ctx context.Context, name string) (*snapshot.Wire, error) {
-	return wire(c.core.Get().Namespace(c.namespace).Resource("pods").Name(name).MaxRetries(0).Do(ctx))
+	return wire(c.core.Get().Namespace(c.namespace).Resource("pods").Name(name).SetHeader("Accept", protobufOrJSON).MaxRetries(0).Do(ctx))
 }
 
-// bytes returns the answer's body. Error, unlike Raw, has the server's own words.
-func bytes(r rest.Result) ([]byte, error) {
+// answer returns the answer's body. Error, unlike Raw, has the server's own words.
+func answer(r rest.Result) ([]byte, error) {
 	if err := r.Error(); err != nil {
 		return nil, err
 	}
@@ -72,15 +74,28 @@ func bytes(r rest.Result) ([]byte, error) {
 }
 
 func wire(r rest.Result) (*snapshot.Wire, error) {
-	raw, err := bytes(r)
+	raw, err := answer(r)
 	if err != nil {
 		return nil, err
 	}
-	w := &snapshot.Wire{}
-	if err := json.Unmarshal(raw, w); err != nil {
+	w, err := decodePod(raw)
+	if err != nil {
 		return nil, fmt.Errorf("the API server's pod cannot be read: %w", err)
 	}
 	return w, nil
+}
+
+// decodePod reads a pod in the form that the server chose.
+func decodePod(object []byte) (*snapshot.Wire, error) {
+	if bytes.HasPrefix(object, magic) {
+		raw, err := unwrap(object)
+		if err != nil {
+			return nil, err
+		}
+		return podOf(raw)
+	}
+	w := &snapshot.Wire{}
+	return w, json.Unmarshal(object, w)
 }
 
 // DeletePod deletes one pod with its own grace period. With a uid only that very pod. A pod that is being deleted stays as
@@ -109,13 +124,12 @@ func (c *Client) LabelPod(ctx context.Context, name, key, value string) error {
 		return fmt.Errorf("code the label %s: %w", key, err)
 	}
 	ref := kube.ObjectRef{Kind: "Pod", Resource: "pods", Namespace: c.namespace, Name: name}
-	return c.kube.PatchObject(ctx, ref, types.StrategicMergePatchType, patch, nil)
+	return c.kube.PatchObject(ctx, ref, types.StrategicMergePatchType, patch)
 }
 
 // CreateClaim posts a claim.
 func (c *Client) CreateClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
-	_, err := c.kube.CreateObject(ctx, c.namespace, claim)
-	return err
+	return c.kube.CreateObject(ctx, c.namespace, claim)
 }
 
 // ListClaims lists the application's claims, from the server's cache if that will do.
@@ -133,8 +147,7 @@ func (c *Client) ListClaims(ctx context.Context, cached bool) ([]corev1.Persiste
 
 // CreateConfigMap posts a ConfigMap.
 func (c *Client) CreateConfigMap(ctx context.Context, m *corev1.ConfigMap) error {
-	_, err := c.kube.CreateObject(ctx, c.namespace, m)
-	return err
+	return c.kube.CreateObject(ctx, c.namespace, m)
 }
 
 // GetConfigMap reads a ConfigMap.
@@ -166,10 +179,13 @@ func (c *Client) selector(f Family) string {
 	return c.app().String()
 }
 
+// collectionTime is what a delete of a collection may take, whatever other requests may: it is a server's own limit.
+const collectionTime = time.Minute
+
 // DeleteFamily deletes all objects of a family with one delete-collection, or one by one where that is refused.
 func (c *Client) DeleteFamily(ctx context.Context, f Family) error {
 	opts := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
-	err := c.core.Delete().Namespace(c.namespace).Resource(string(f)).Param("labelSelector", c.selector(f)).
+	err := c.core.Delete().Namespace(c.namespace).Resource(string(f)).Param("labelSelector", c.selector(f)).Timeout(collectionTime).
 		Body(&opts).MaxRetries(0).Do(ctx).Error()
 	if status := (interface{ Status() metav1.Status })(nil); errors.As(err, &status) {
 		if code := status.Status().Code; code == http.StatusForbidden || code == http.StatusMethodNotAllowed {
@@ -190,31 +206,40 @@ func (c *Client) deleteEach(ctx context.Context, f Family, opts metav1.DeleteOpt
 	return err
 }
 
-// Names lists the names of a family's objects that are not being deleted.
+// Names lists the names of a family's objects that are not being deleted, from their metadata alone.
 func (c *Client) Names(ctx context.Context, f Family) ([]string, error) {
-	raw, err := bytes(c.core.Get().Namespace(c.namespace).Resource(string(f)).Param("labelSelector", c.selector(f)).
-		MaxRetries(0).Do(ctx))
-	if err != nil {
-		return nil, err
-	}
-	var list struct {
-		Items []struct {
-			Metadata struct {
-				Name              string `json:"name"`
-				DeletionTimestamp string `json:"deletionTimestamp"`
-			} `json:"metadata"`
-		} `json:"items"`
-	}
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, fmt.Errorf("the API server's list of %s cannot be read: %w", f, err)
-	}
 	var names []string
-	for _, item := range list.Items {
-		if item.Metadata.DeletionTimestamp == "" {
-			names = append(names, item.Metadata.Name)
+	for next := ""; ; {
+		req := c.core.Get().Namespace(c.namespace).Resource(string(f)).Param("labelSelector", c.selector(f)).Param("limit", "500").
+			SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json").MaxRetries(0)
+		if next != "" {
+			req.Param("continue", next)
+		}
+		raw, err := answer(req.Do(ctx))
+		if err != nil {
+			return names, err
+		}
+		var list struct {
+			Metadata listMeta `json:"metadata"`
+			Items    []struct {
+				Metadata struct {
+					Name              string `json:"name"`
+					DeletionTimestamp string `json:"deletionTimestamp"`
+				} `json:"metadata"`
+			} `json:"items"`
+		}
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return names, fmt.Errorf("the API server's list of %s cannot be read: %w", f, err)
+		}
+		for _, item := range list.Items {
+			if item.Metadata.DeletionTimestamp == "" {
+				names = append(names, item.Metadata.Name)
+			}
+		}
+		if next = list.Metadata.Continue; next == "" {
+			return names, nil
 		}
 	}
-	return names, nil
 }
 
 // ListPods lists the executor pods, page by page, and hands each to f as it comes in. version "0" asks the server's
@@ -274,7 +299,7 @@ func (c *Client) WatchPods(ctx context.Context, version string, timeout, silence
 	defer cancel(nil)
 	req := c.core.Get().Namespace(c.namespace).Resource("pods").Param("labelSelector", c.Selector()).
 		Param("watch", "true").Param("allowWatchBookmarks", "true").
-		Param("timeoutSeconds", fmt.Sprint(int(timeout.Seconds()))).MaxRetries(0)
+		Param("timeoutSeconds", fmt.Sprint(int(timeout.Seconds()))).SetHeader("Accept", protobufOrJSONWatch).MaxRetries(0)
 	if version != "" {
 		req.Param("resourceVersion", version)
 	}
@@ -305,8 +330,18 @@ func (c *Client) WatchPods(ctx context.Context, version string, timeout, silence
 	return err
 }
 
+// decodeEvents reads the events in the form that the server chose. JSON begins with a brace, the length of a frame does not.
 func decodeEvents(body io.Reader, f func(Event)) error {
-	dec := json.NewDecoder(body)
+	in := bufio.NewReader(body)
+	switch first, err := in.Peek(1); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return err
+	case first[0] != '{':
+		return decodeFrames(in, f)
+	}
+	dec := json.NewDecoder(in)
 	for {
 		var e struct {
 			Type   string          `json:"type"`
@@ -322,21 +357,21 @@ func decodeEvents(body io.Reader, f func(Event)) error {
 			return err
 		}
 		if e.Type == "ERROR" {
-			return statusError(e.Object)
+			var s metav1.Status
+			if err := json.Unmarshal(e.Object, &s); err != nil {
+				return fmt.Errorf("%w: %w", ErrDecode, err)
+			}
+			return statusError(s)
 		}
-		w := &snapshot.Wire{}
-		if err := json.Unmarshal(e.Object, w); err != nil {
+		w, err := decodePod(e.Object)
+		if err != nil {
 			return fmt.Errorf("%w: %w", ErrDecode, err)
 		}
 		f(Event{Type: e.Type, Pod: w, Version: w.Metadata.ResourceVersion})
 	}
 }
 
-func statusError(raw []byte) error {
-	var s metav1.Status
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return fmt.Errorf("%w: %w", ErrDecode, err)
-	}
+func statusError(s metav1.Status) error {
 	if s.Code == http.StatusGone || s.Reason == metav1.StatusReasonExpired {
 		return ErrExpired
 	}

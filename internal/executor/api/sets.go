@@ -41,7 +41,7 @@ type Set struct {
 
 // GetSet reads a set.
 func (c *Client) GetSet(ctx context.Context, resource, name string) (*Set, error) {
-	raw, err := bytes(c.apps(c.core.Get(), resource, name).Do(ctx))
+	raw, err := answer(c.apps(c.core.Get(), resource, name).Do(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/kubespark/kubespark/internal/sparkpod"
 )
 
-// Wire is the part of a pod's JSON that the manager reads. Decoding into it instead of a full Pod keeps the memory of a
-// list of a thousand pods small.
+// Wire is the part of a pod, in JSON or protobuf, that the manager reads. Decoding into it instead of a full Pod keeps the
+// memory of a list of a thousand pods small.
 type Wire struct {
 	Metadata WireMeta   `json:"metadata"`
 	Spec     WireSpec   `json:"spec"`
@@ -26,9 +26,12 @@ type WireMeta struct {
 	CreationTimestamp string            `json:"creationTimestamp"`
 	DeletionTimestamp string            `json:"deletionTimestamp"`
 	Labels            map[string]string `json:"labels"`
-	OwnerReferences   []struct {
-		UID string `json:"uid"`
-	} `json:"ownerReferences"`
+	OwnerReferences   []WireOwner       `json:"ownerReferences"`
+}
+
+// WireOwner is an owner reference.
+type WireOwner struct {
+	UID string `json:"uid"`
 }
 
 // WireSpec is the read part of spec.

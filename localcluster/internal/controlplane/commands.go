@@ -73,6 +73,7 @@ func apiServerArgs(d statedir.Dir, s statedir.Spec) []string {
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + d.Key(pki.ServiceAccountPublicKey),
 		"--service-account-signing-key-file=" + d.Key(pki.ServiceAccountKey),
+		"--delete-collection-workers=4", // by default one, which needs minutes for thousands of pods
 		"--profiling=false",
 	}
 	if s.AuditPolicy != "" {

@@ -53,11 +53,11 @@ private[spark] final class Session(val settings: Settings, conf: SparkConf) exte
     keeper.start()
   }
 
-  /** Lets the manager clean up, within the time of Spark's shutdown hook, and ends it. */
+  /** Lets the manager clean up, in a shutdown hook within the hook's own time, and ends it. */
   def stop(): Unit = if (cleaned.compareAndSet(false, true)) {
     stopping = true
     try {
-      keeper.stop(Session.StopMillis) match {
+      keeper.stop(if (ShutdownHookManager.inShutdown()) Session.HookMillis else Session.StopMillis) match {
         case None => log.warn("kubespark-manager did not finish its clean-up in time; pods of " +
           s"${settings.appId} may be left.")
         case Some(answer) if answer.path("left").asInt() > 0 =>
@@ -211,5 +211,6 @@ private[spark] final class Session(val settings: Settings, conf: SparkConf) exte
 }
 
 private[spark] object Session {
-  private val StopMillis = 20000L
+  private val HookMillis = 20000L // of the 30 s that Spark's hooks have
+  private val StopMillis = 120000L // which only many pods need
 }
