@@ -8,6 +8,10 @@ export SPARK_SCALA_VERSION=2.13
 java=java
 if [[ -n ${JAVA_HOME:-} ]]; then java=$JAVA_HOME/bin/java; fi
 
+use_class_data() { class_path=$1 class_data_options=(); } # without archives
+# shellcheck source=class-data.sh
+if [[ -f ${BASH_SOURCE[0]%/*}/class-data.sh ]]; then . "${BASH_SOURCE[0]%/*}/class-data.sh"; fi
+
 # Hadoop wants a name for the user id that runs Spark.
 name_user() {
   if ! id -un >/dev/null 2>&1 && [[ -w /etc/passwd ]]; then
@@ -56,7 +60,22 @@ run_driver() {
     --conf "spark.driver.bindAddress=$SPARK_DRIVER_BIND_ADDRESS" \
     --conf "spark.executorEnv.SPARK_DRIVER_POD_IP=$SPARK_DRIVER_BIND_ADDRESS" \
     --deploy-mode client "$@"
+  add_class_data
   exec "${command[@]}"
+}
+
+# add_class_data - has the JVM of `command`, as the launcher made it, start with a class-data archive.
+add_class_data() {
+  local i
+  for ((i = 1; i < ${#command[@]} - 1; i++)); do
+    if [[ ${command[i]} == -cp ]]; then
+      use_class_data "${command[i + 1]}"
+      command[i + 1]=$class_path
+      # First, so that the user's own options win.
+      command=("${command[0]}" ${class_data_options[@]+"${class_data_options[@]}"} "${command[@]:1}")
+      return
+    fi
+  done
 }
 
 executor_class_path() {
@@ -73,8 +92,10 @@ run_executor() {
   local options=() name
   while read -r name; do options+=("${!name}"); done \
     < <(compgen -v SPARK_JAVA_OPT_ | grep -xE 'SPARK_JAVA_OPT_[0-9]+' | sort -t _ -k 4,4n)
-  exec "$java" ${options[@]+"${options[@]}"} "-Xms$SPARK_EXECUTOR_MEMORY" "-Xmx$SPARK_EXECUTOR_MEMORY" \
-    -cp "$(executor_class_path)" \
+  use_class_data "$(executor_class_path)"
+  exec "$java" ${class_data_options[@]+"${class_data_options[@]}"} ${options[@]+"${options[@]}"} \
+    "-Xms$SPARK_EXECUTOR_MEMORY" "-Xmx$SPARK_EXECUTOR_MEMORY" \
+    -cp "$class_path" \
     org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend \
     --driver-url "$SPARK_DRIVER_URL" \
     --executor-id "$SPARK_EXECUTOR_ID" \

@@ -1,5 +1,5 @@
 // Package image holds the scripts of a Spark image: the entry point of driver and executor pods, with the contract of
-// the one in Spark's official images, and the executors' preStop hook. The local cluster builds its images with them.
+// the one in Spark's official images, the maker of its class-data archives, and the executors' preStop hook. The local cluster builds its images with them.
 package image
 
 import _ "embed" // the scripts
@@ -13,3 +13,8 @@ var Entrypoint []byte
 //
 //go:embed decom.sh
 var Decommission []byte
+
+// ClassData is the text of /opt/class-data.sh, which makes an image's class-data archives and tells the entry point which fits.
+//
+//go:embed class-data.sh
+var ClassData []byte

@@ -85,3 +85,40 @@ func (j *job) hasProgram(name string) {
 		j.t.Fatal(err)
 	}
 }
+
+// An image with class-data archives starts driver and executor with them. A class path that begins otherwise than the archive's voids
+// it and nothing else.
+func TestClassDataArchives(t *testing.T) {
+	const archived = "archived/spark:" + defaultSpark
+	if err := cluster.command("kubespark-cluster", "image", "build-spark", "--state-dir", cluster.stateDir, "--spark-home", cluster.sparkHomes[defaultSpark],
+		"--kubespark", cluster.bin, "--class-data", archived); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct{ driver, own string }{
+		"image's class path": {driver: "/opt/class-data/kubespark.jsa"},
+		"user's class path":  {own: "/opt/theirs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJob(t).withApps().with("spark.kubernetes.container.image=" + archived)
+			if tt.own != "" {
+				j.with("spark.driver.extraClassPath=" + tt.own)
+			}
+			j.submit("local:///apps/archive.py").exits(0)
+			log := j.driverLog()
+			if maps := lineOf(log, "driver maps"); strings.Contains(maps, "kubespark.jsa") != (tt.driver != "") {
+				t.Errorf("driver: %q", maps)
+			}
+			if maps := lineOf(log, "executor maps"); !strings.Contains(maps, "/opt/class-data/spark.jsa") {
+				t.Errorf("executor: %q", maps)
+			}
+			j.leavesNothing()
+		})
+	}
+}
+
+// lineOf is the line of a log that begins so.
+func lineOf(log, begin string) string {
+	_, rest, _ := strings.Cut(log, begin)
+	line, _, _ := strings.Cut(rest, "\n")
+	return line
+}

@@ -59,7 +59,7 @@ const (
 	axis                     = 460
 )
 
-var colours = map[string]string{result.Stock: "#c44e52", result.StockBest: "#dd8452", result.Kubespark: "#4c72b0", result.Bare: "#8c8c8c"}
+var colours = map[string]string{result.Stock: "#c44e52", result.StockBest: "#dd8452", result.Kubespark: "#4c72b0", result.Bare: "#8c8c8c", result.Archived: "#55a868"}
 
 func colour(who string) string {
 	if c, ok := colours[who]; ok {

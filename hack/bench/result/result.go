@@ -74,6 +74,7 @@ const (
 	Kubespark = "kubespark"
 	Bare      = "bare client"
 	StockBest = "stock, best batch"
+	Archived  = "kubespark, class-data archive" // of JVM classes, in the image
 )
 
 // Get returns the values of a series, nil if it was not measured.

@@ -137,6 +137,7 @@ skopeo write it. Such an image has its own root file system alone, and can be an
 func (a *App) imageBuildSparkCommand() *cobra.Command {
 	var o image.SparkOptions
 	var entrypoint, decommission string
+	var archives bool
 	c := &cobra.Command{
 		Use:   "build-spark NAME",
 		Short: "Make an image of a Spark distribution and kubespark",
@@ -144,12 +145,12 @@ func (a *App) imageBuildSparkCommand() *cobra.Command {
 Spark's official images, and this machine's JDK and Python.`,
 		Example: `  kubespark-cluster image build-spark kubespark/spark:4.2.0 --spark-home /opt/spark-4.2.0`,
 		Args:    oneName,
-		RunE: a.nested(func(_ *cobra.Command, args []string) error {
+		RunE: a.nested(func(c *cobra.Command, args []string) error {
 			s, err := a.images()
 			if err != nil {
 				return err
 			}
-			o.Name = args[0]
+			o.Name, o.ClassData = args[0], scripts.ClassData
 			if err := completeSpark(&o); err != nil {
 				return err
 			}
@@ -163,10 +164,16 @@ Spark's official images, and this machine's JDK and Python.`,
 			if err != nil {
 				return err
 			}
+			if archives {
+				if err := makeClassData(c.Context(), m); err != nil {
+					return err
+				}
+			}
 			a.say("%s\n", m.Name)
 			return nil
 		}),
 	}
+	c.Flags().BoolVar(&archives, "class-data", false, "make class-data archives too, with which drivers and executors start sooner (takes a minute)")
 	c.Flags().StringVar(&o.SparkHome, "spark-home", "", "the Spark distribution (default $SPARK_HOME)")
 	c.Flags().StringVar(&o.Kubespark, "kubespark", "", "folder with kubespark.jar and kubespark-manager, none for an image without them (default this program's)")
 	c.Flags().StringVar(&entrypoint, "entrypoint", "", "the script that becomes /opt/entrypoint.sh (default kubespark's own)")

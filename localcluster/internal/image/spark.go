@@ -19,13 +19,19 @@ type SparkOptions struct {
 	SparkHome string
 	// Kubespark is the folder with kubespark.jar and kubespark-manager; empty makes an image without them.
 	Kubespark string
-	// Entrypoint and Decommission are the texts of the scripts /opt/entrypoint.sh and /opt/decom.sh.
-	Entrypoint, Decommission []byte
+	// Entrypoint, Decommission and ClassData are the texts of the scripts /opt/entrypoint.sh, /opt/decom.sh and ClassDataScript.
+	Entrypoint, Decommission, ClassData []byte
 	// JavaHome is the JDK; empty finds the one that java on the PATH belongs to.
 	JavaHome string
 	// Python is the interpreter; empty finds python3 on the PATH.
 	Python string
 }
+
+// ClassDataScript makes the image's class-data archives in ClassDataFolder.
+const (
+	ClassDataScript = "/opt/class-data.sh"
+	ClassDataFolder = "/opt/class-data"
+)
 
 // notOfTheImage are children of SPARK_HOME that the container keeps for itself: configuration comes from the pod, the others are written to.
 var notOfTheImage = map[string]bool{"conf": true, "work-dir": true, "logs": true, "work": true}
@@ -105,7 +111,7 @@ func buildLayer(dir string, o SparkOptions) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	for _, d := range []string{"etc", "opt/spark/work-dir", "opt/kubespark"} {
+	for _, d := range []string{"etc", "opt/spark/work-dir", "opt/kubespark", ClassDataFolder} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			return err
 		}
@@ -133,10 +139,11 @@ func buildLayer(dir string, o SparkOptions) error {
 			return err
 		}
 	}
-	if err := writeScript(filepath.Join(dir, "opt/entrypoint.sh"), o.Entrypoint); err != nil {
-		return err
-	}
-	return writeScript(filepath.Join(dir, "opt/decom.sh"), o.Decommission)
+	return errors.Join(
+		writeScript(filepath.Join(dir, "opt/entrypoint.sh"), o.Entrypoint),
+		writeScript(filepath.Join(dir, "opt/decom.sh"), o.Decommission),
+		writeScript(filepath.Join(dir, ClassDataScript), o.ClassData),
+	)
 }
 
 // writeScript makes a program that everyone may run, whatever this process's umask says.
