@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Class-data archives of a Spark image: the classes of Spark, parsed and laid out already, which a JVM maps instead of reading
-# jars. Run as the image's last build step it makes them in /opt/class-data; the entry point reads it to start JVMs with them.
-# A JVM takes an archive only with the JDK and the jars that it was made of, in the order of its class path; else it starts as
-# without one.
+# Makes the programs of a Spark image start sooner. Run as the image's last build step it makes class-data archives in
+# /opt/class-data: the classes of Spark, parsed and laid out already, which a JVM maps instead of reading jars. And it adds bytecode
+# to Spark's Python library, which every Python would else compile anew. The entry point reads this file to start JVMs with the
+# archives. A JVM takes one only with the JDK and the jars that it was made of, in the order of its class path; else it starts as
+# without one; likewise a Python with bytecode of another version.
 class_data=${SPARK_CLASS_DATA:-/opt/class-data}
 
 # spark_jars - the distribution's jars in the one order that archives are made with: as Spark's launcher has them, the API of
@@ -74,6 +75,38 @@ record() {
   SPARK_SUBMIT_OPTS="-XX:DumpLoadedClassList=$work/$1.classes" SPARK_CONF_DIR=$work/conf timeout "${limit:-120}" "${@:2}" >"$work/$1.log" 2>&1
 }
 
+# compile_python - puts bytecode into the zip files of Spark's Python library, where they lie, or into copies in /opt/class-data
+# where that folder cannot be written to.
+compile_python() {
+  local python=$1 zip made=$class_data/python
+  if [[ -w $SPARK_HOME/python/lib ]]; then made=$SPARK_HOME/python/lib; else mkdir -p "$made"; fi
+  for zip in "$SPARK_HOME"/python/lib/*.zip; do
+    "$python" - "$zip" "$work/compiled.zip" <<'PYTHON'
+import os, py_compile, sys, tempfile, zipfile
+
+source, target = sys.argv[1:]
+with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new, tempfile.TemporaryDirectory() as folder:
+    names = set(old.namelist())
+    for entry in old.infolist():
+        text = old.read(entry)
+        new.writestr(entry, text)
+        if not entry.filename.endswith(".py") or entry.filename + "c" in names:
+            continue
+        file = os.path.join(folder, "module.py")
+        with open(file, "wb") as f:
+            f.write(text)
+        try:
+            py_compile.compile(file, file + "c", dfile=os.path.join(source, entry.filename), doraise=True,
+                               invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+        except py_compile.PyCompileError:
+            continue  # of another version of Python: imported it fails as before
+        new.write(file + "c", entry.filename + "c")
+PYTHON
+    chmod 644 "$work/compiled.zip"
+    mv "$work/compiled.zip" "$made/${zip##*/}"
+  done
+}
+
 make_class_data() {
   local java=${JAVA_HOME:+$JAVA_HOME/bin/}java python=${PYSPARK_PYTHON:-python3} name lead ours=/opt/kubespark/kubespark.jar
   export SPARK_LOCAL_IP=127.0.0.1 SPARK_LOCAL_HOSTNAME=localhost # while an image is built, its own name may not be known
@@ -93,6 +126,7 @@ make_class_data() {
   fi
   cat "$work"/*.classes | awk '!seen[$0]++' >"$work/all"
   mkdir -p "$class_data"
+  if compgen -G "$SPARK_HOME/python/lib/*.zip" >/dev/null; then compile_python "$python"; fi
   for name in spark kubespark; do
     lead=$ours:
     if [[ $name == spark ]]; then lead=''; elif [[ ! -f $ours ]]; then continue; fi

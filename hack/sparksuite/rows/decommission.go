@@ -66,7 +66,7 @@ func scaleDown(row rowMaker) trial.Row {
 		"spark.storage.decommission.replicationReattemptInterval": "75",
 		"spark.kubernetes.executor.decommissionLabel":             "solong",
 		"spark.kubernetes.executor.decommissionLabelValue":        "cruelworld",
-	}, asked, "Remove reason statistics: (gracefully decommissioned: 1, decommision unfinished: 0, driver killed: 0, unexpectedly exited: 0).", stopping)
+	}, asked, "Remove reason statistics: (gracefully decommissioned: 1, decommission unfinished: 0, driver killed: 0, unexpectedly exited: 0).", stopping)
 	r.Executors, r.Limit = 2, 4*time.Minute
 	r.During = func(t *trial.Trial) error {
 		return t.Eventually(2*time.Minute, "an executor pod with the label solong", func() error {

@@ -66,7 +66,7 @@ func (c *Cluster) up(ctx context.Context, versions []string) error {
 	if err := os.Chmod(c.Work, 0o755); err != nil {
 		return err
 	}
-	if err := c.cluster(ctx, "up", "--wait", "5m", "--port", c.Port, "--network", c.Network); err != nil {
+	if err := c.cluster(ctx, "up", "--wait", "5m", "--port", c.Port, "--network", c.Network, "--memory", "64Gi"); err != nil {
 		return err
 	}
 	c.Kubeconfig = filepath.Join(c.State, "kubeconfig")

@@ -168,6 +168,9 @@ Spark's official images, and this machine's JDK and Python.`,
 				if err := makeClassData(c.Context(), m); err != nil {
 					return err
 				}
+				if err := s.Add(image.WithCompiledPython(m)); err != nil {
+					return err
+				}
 			}
 			a.say("%s\n", m.Name)
 			return nil

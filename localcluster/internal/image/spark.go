@@ -77,6 +77,15 @@ func BuildSpark(s Store, o SparkOptions) (Manifest, error) {
 	return m, nil
 }
 
+// WithCompiledPython has the zip files that ClassDataScript has put bytecode into take the place of the distribution's.
+func WithCompiledPython(m Manifest) Manifest {
+	made, _ := filepath.Glob(filepath.Join(m.Layer, ClassDataFolder, "python", "*.zip")) // the pattern is a good one
+	for _, file := range made {
+		m.Binds = append(m.Binds, Bind{file, "/opt/spark/python/lib/" + filepath.Base(file)})
+	}
+	return m
+}
+
 // sparkBinds binds the children of SPARK_HOME one by one, so that /opt/spark itself is the container's own folder and can hold what is
 // written beside them.
 func sparkBinds(o SparkOptions) ([]Bind, error) {
