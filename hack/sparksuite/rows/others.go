@@ -25,9 +25,9 @@ func others() []trial.Row {
 // resize: a plug-in of Spark raises an executor's memory without a restart.
 func resize() trial.Row {
 	r := pi(47, "ExecutorResizeSuite", "SPARK-60079: Resize executor memory in place with ExecutorResizePlugin")
-	r.Class, r.Args = "Sleeper", []string{"600"}
+	r.Args = []string{"30000"} // tasks, of which some hundred a second are done
 	r.Note = "Spark's own test, newer than 4.2.0, keeps the application up with the SQL shell's program, which 4.2.0 refuses in cluster mode, and sets a " +
-		"greatest size, which 4.2.0 does not know; here a program sleeps, and the limit must have risen."
+		"greatest size, which 4.2.0 does not know; here a program with many tasks runs, and the limit must have risen."
 	r.StaysUp = true
 	const plugin = "org.apache.spark.scheduler.cluster.k8s.ExecutorResizePlugin"
 	r.Conf = map[string]string{
