@@ -3,12 +3,14 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -55,7 +57,9 @@ func (c *testCluster) killAll(t *testing.T) {
 	killed := 0
 	for _, p := range processes() {
 		if strings.Contains(p.cmdline, c.stateDir) {
-			p.kill(t)
+			if err := syscall.Kill(p.pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) { // it may have died with the supervisor
+				t.Fatalf("kill -9 %d (%s): %v", p.pid, p.cmdline, err)
+			}
 			killed++
 		}
 	}

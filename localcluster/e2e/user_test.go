@@ -269,27 +269,36 @@ func TestOrdinaryUserInTheMachinesNetwork(t *testing.T) {
 // Where neither root nor a user namespace is to be had, and where it cannot be used, one sentence says what is needed.
 func TestOrdinaryUserWithoutRights(t *testing.T) {
 	u := newUser(t)
+	if !u.allowed() {
+		return
+	}
 	setpriv := "exec setpriv --reuid=65534 --regid=65534 --clear-groups --ambient-caps=-all "
 	all := []syscall.SysProcIDMap{{Size: 65536}}
 	for name, tc := range map[string]struct {
 		namespaces syscall.SysProcAttr
 		script     string
+		port       string
 		says       string
 	}{
 		"no user namespaces": {
 			syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: all, GidMappings: all, GidMappingsEnableSetgroups: true},
-			"echo 0 >/proc/sys/user/max_user_namespaces; " + setpriv,
+			"echo 0 >/proc/sys/user/max_user_namespaces; " + setpriv, secondPort,
 			"kubespark-cluster: the cluster needs root or a user namespace, and the kernel gives this user no user namespace, " +
 				"because user.max_user_namespaces is 0: run the command with sudo, or have it set to 10000\n",
 		},
 		"covered proc": { // as in a container without privileges
-			syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "mount --bind /dev/null /proc/keys; " + setpriv,
+			syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "mount --bind /dev/null /proc/keys; " + setpriv, secondPort,
 			"kubespark-cluster: the kernel refuses containers a /proc of their own (operation not permitted), as it does where parts of /proc are covered: " +
 				"run the command outside of the container, or as root in a privileged one\n",
 		},
+		"root's port": {
+			syscall.SysProcAttr{}, setpriv, "101",
+			"kubespark-cluster: 127.0.0.1:101, for the API server, takes the capability NET_BIND_SERVICE here: " +
+				"run the command with it, or have net.ipv4.ip_unprivileged_port_start set to 101\n",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			words := []string{filepath.Join(u.bin, "kubespark-cluster"), "up", "--port", secondPort, "--network", secondNetwork}
+			words := []string{filepath.Join(u.bin, "kubespark-cluster"), "up", "--port", tc.port, "--network", secondNetwork}
 			cmd := exec.Command("sh", "-c", tc.script+strings.Join(words, " "))
 			cmd.SysProcAttr = &tc.namespaces
 			cmd.Env, cmd.Dir = []string{"HOME=" + u.home, "PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, "/"

@@ -93,7 +93,7 @@ func passOn(cmd *exec.Cmd) error {
 			_ = cmd.Process.Signal(s) // it fails only if the command has ended
 		case err := <-ended:
 			var exit *exec.ExitError
-			if errors.As(err, &exit) {
+			if errors.As(err, &exit) && exit.ExitCode() >= 0 {
 				return exitCode(exit.ExitCode())
 			}
 			return err

@@ -281,6 +281,9 @@ func (h Host) checkPort(ctx context.Context, p port) error {
 	if err == nil {
 		return nil
 	}
+	if errors.Is(err, syscall.EACCES) {
+		return fmt.Errorf("%s, for %s, takes the capability NET_BIND_SERVICE here: run the command with it, or have net.ipv4.ip_unprivileged_port_start set to %d", p.at, p.use, p.at.Port())
+	}
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%s, for %s, cannot be used: %w", p.at, p.use, err)
 	}
