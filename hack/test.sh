@@ -29,6 +29,9 @@ simulation() { go test ./internal/executor/simulation -count=1 -timeout 20m -run
 
 container_tests() { (cd localcluster && go test -tags container -count=1 -timeout 10m ./internal/...); }
 
+# Pi, logging configuration, Python files, client mode, volumes: a row of Spark's own suite of each kind.
+suite_rows() { RECORD=no hack/spark-suite.sh -columns kubespark-kubespark -spark 4.2.0 -rows 2,16,19,22,26,34; }
+
 part "build" make build
 part "gate" hack/presubmit.sh
 part "Spark 4.1.1, 4.2.0, 4.3.0" spark_versions
@@ -36,4 +39,5 @@ part "shim on each Spark" shim_tests
 part "containers" container_tests
 part "simulation" simulation
 part "end to end" hack/e2e.sh
+part "rows of Spark's suite" suite_rows
 parts_table
