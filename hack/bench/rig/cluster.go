@@ -54,8 +54,8 @@ const (
 const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}`
 
 // Start starts a cluster; what an earlier one in the same folder left is removed.
-func Start(ctx context.Context, o Options) (c *Cluster, err error) {
-	c = &Cluster{Options: o, URL: fmt.Sprintf("https://127.0.0.1:%d", o.Port), Kubeconfig: filepath.Join(o.Dir, "state", "kubeconfig")}
+func Start(ctx context.Context, o Options) (_ *Cluster, err error) {
+	c := &Cluster{Options: o, URL: fmt.Sprintf("https://127.0.0.1:%d", o.Port), Kubeconfig: filepath.Join(o.Dir, "state", "kubeconfig")}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, err
 	}
