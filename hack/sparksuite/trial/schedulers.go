@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -70,8 +71,12 @@ func (c *Cluster) volcano(ctx context.Context) error {
 	if err := c.namespace(ctx, "volcano-system"); err != nil {
 		return err
 	}
+	provisioners, err := c.provisioners(ctx)
+	if err != nil {
+		return err
+	}
 	common := []string{"--kubeconfig=" + c.Kubeconfig, "--leader-elect=false", "--enable-healthz=false", "-v=3"}
-	if err := c.start("vc-scheduler", nil, append(common, "--scheduler-conf="+conf, "--enable-metrics=false")...); err != nil {
+	if err := c.start("vc-scheduler", nil, append(common, "--scheduler-conf="+conf, "--ignored-provisioners="+provisioners)...); err != nil {
 		return err
 	}
 	if err := c.start("vc-controller-manager", nil, common...); err != nil {
@@ -88,6 +93,20 @@ func (c *Cluster) volcano(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// provisioners are those of all storage classes. Volcano takes each for a CSI driver and finds no node that has it: a
+// provisioner of folders must be named to it.
+func (c *Cluster) provisioners(ctx context.Context) (string, error) {
+	classes, err := c.Client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, class := range classes.Items {
+		names = append(names, class.Provisioner)
+	}
+	return strings.Join(names, ","), nil
 }
 
 // yunikorn starts the scheduler with the settings it has without a ConfigMap: a queue for each namespace.
