@@ -86,13 +86,8 @@ func (j *creation) removeOrOrphan(ctx context.Context, r kube.ObjectRef) error {
 		}
 		gone = types.UID(id)
 	}
-	patch, merr := ownerPatch(&metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: j.p.PodName, UID: gone, Controller: new(true)})
-	if merr != nil {
-		return err
-	}
-	if perr := kube.Retry(ctx, kube.StockBackoff, func(ctx context.Context) error {
-		return j.c.api.PatchObject(ctx, r, types.MergePatchType, patch)
-	}); perr != nil && kube.Kind(perr) != kube.NotFound {
+	owner := &metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: j.p.PodName, UID: gone, Controller: new(true)}
+	if perr := j.own(ctx, r, owner); perr != nil && kube.Kind(perr) != kube.NotFound {
 		return err
 	}
 	return nil

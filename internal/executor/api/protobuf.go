@@ -72,10 +72,8 @@ func eventOf(msg []byte) (Event, error) {
 		case 1:
 			e.Type = string(b)
 		case 2:
-			return fields(b, func(number protowire.Number, b []byte, _ uint64) error {
-				if number == 1 {
-					object = b
-				}
+			return nested(b, []protowire.Number{1}, func(b []byte) error { // RawExtension.raw
+				object = b
 				return nil
 			})
 		}
@@ -108,10 +106,8 @@ func unwrap(object []byte) (raw []byte, err error) {
 	if !ok {
 		return nil, errors.New("an object in protobuf has no mark of Kubernetes")
 	}
-	err = fields(envelope, func(number protowire.Number, b []byte, _ uint64) error {
-		if number == 2 {
-			raw = b
-		}
+	err = nested(envelope, []protowire.Number{2}, func(b []byte) error {
+		raw = b
 		return nil
 	})
 	return raw, err
@@ -144,6 +140,24 @@ func fields(msg []byte, f func(number protowire.Number, b []byte, n uint64) erro
 		}
 	}
 	return nil
+}
+
+// text is a field that is a string, and where it goes.
+type text struct {
+	number protowire.Number
+	to     *string
+}
+
+// texts reads a message of which nothing but strings is wanted.
+func texts(msg []byte, all ...text) error {
+	return fields(msg, func(number protowire.Number, b []byte, _ uint64) error {
+		for _, t := range all {
+			if t.number == number {
+				*t.to = string(b)
+			}
+		}
+		return nil
+	})
 }
 
 // podOf reads the fields of a v1.Pod that snapshot.Wire has.
@@ -184,12 +198,7 @@ func metadata(m *snapshot.WireMeta, msg []byte) error {
 			return pair(m.Labels, b)
 		case 13:
 			var owner snapshot.WireOwner
-			err = fields(b, func(number protowire.Number, b []byte, _ uint64) error {
-				if number == 4 {
-					owner.UID = string(b)
-				}
-				return nil
-			})
+			err = texts(b, text{4, &owner.UID})
 			m.OwnerReferences = append(m.OwnerReferences, owner)
 		}
 		return err
@@ -199,15 +208,7 @@ func metadata(m *snapshot.WireMeta, msg []byte) error {
 // pair puts an entry of a map into m.
 func pair(m map[string]string, msg []byte) error {
 	var key, value string
-	err := fields(msg, func(number protowire.Number, b []byte, _ uint64) error {
-		switch number {
-		case 1:
-			key = string(b)
-		case 2:
-			value = string(b)
-		}
-		return nil
-	})
+	err := texts(msg, text{1, &key}, text{2, &value})
 	m[key] = value
 	return err
 }
@@ -245,10 +246,7 @@ func volume(s *snapshot.WireSpec, msg []byte) error {
 	var v snapshot.WireVolume
 	err := nested(msg, []protowire.Number{2, 10}, func(b []byte) error { // volumeSource, persistentVolumeClaim
 		v.Claim = &snapshot.WireClaim{}
-		return nested(b, []protowire.Number{1}, func(b []byte) error {
-			v.Claim.Name = string(b)
-			return nil
-		})
+		return texts(b, text{1, &v.Claim.Name})
 	})
 	s.Volumes = append(s.Volumes, v)
 	return err
@@ -291,19 +289,7 @@ func podStatus(s *snapshot.WireStatus, msg []byte) error {
 
 func condition(s *snapshot.WireStatus, msg []byte) error {
 	var c snapshot.WireCondition
-	err := fields(msg, func(number protowire.Number, b []byte, _ uint64) error {
-		switch number {
-		case 1:
-			c.Type = string(b)
-		case 2:
-			c.Status = string(b)
-		case 5:
-			c.Reason = string(b)
-		case 6:
-			c.Message = string(b)
-		}
-		return nil
-	})
+	err := texts(msg, text{1, &c.Type}, text{2, &c.Status}, text{5, &c.Reason}, text{6, &c.Message})
 	s.Conditions = append(s.Conditions, c)
 	return err
 }
@@ -334,7 +320,7 @@ func containerState(s *snapshot.WireState, msg []byte) error {
 		switch number {
 		case 1:
 			s.Waiting = &snapshot.WireWaiting{}
-			return waiting(s.Waiting, b)
+			return texts(b, text{1, &s.Waiting.Reason}, text{2, &s.Waiting.Message})
 		case 2:
 			s.Running = &snapshot.WireRunning{}
 			return nested(b, []protowire.Number{1}, func(b []byte) (err error) {
@@ -344,18 +330,6 @@ func containerState(s *snapshot.WireState, msg []byte) error {
 		case 3:
 			s.Terminated = &snapshot.WireTerminated{}
 			return terminated(s.Terminated, b)
-		}
-		return nil
-	})
-}
-
-func waiting(s *snapshot.WireWaiting, msg []byte) error {
-	return fields(msg, func(number protowire.Number, b []byte, _ uint64) error {
-		switch number {
-		case 1:
-			s.Reason = string(b)
-		case 2:
-			s.Message = string(b)
 		}
 		return nil
 	})

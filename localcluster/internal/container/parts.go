@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -180,19 +181,12 @@ func (t *tree) placement(path string, readable bool) placement {
 	if !readable {
 		return empty
 	}
-	for _, k := range kernelFolders {
-		if path == k {
-			return empty
-		}
+	if slices.Contains(kernelFolders, path) || t.hides(path) {
+		return empty
 	}
 	place := whole
-	for _, h := range t.hidden {
-		if below(path, h) {
-			return empty
-		}
-		if below(h, path) {
-			place = opened
-		}
+	if slices.ContainsFunc(t.hidden, func(h string) bool { return below(h, path) }) {
+		place = opened
 	}
 	for _, m := range t.mounts {
 		if m == path {
@@ -206,12 +200,7 @@ func (t *tree) placement(path string, readable bool) placement {
 }
 
 func (t *tree) hides(path string) bool {
-	for _, h := range t.hidden {
-		if below(path, h) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.hidden, func(h string) bool { return below(path, h) })
 }
 
 // realPaths resolves links, and leaves out what the host lacks.

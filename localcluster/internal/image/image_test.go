@@ -106,13 +106,13 @@ func TestPrivatePythonIsPassable(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(layer, "opt"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := linkPython(layer, "/root/.private/versions/3"); err != nil {
+	if err := linkPython(layer, "/srv/private/versions/3"); err != nil {
 		t.Fatal(err)
 	}
-	if st, err := os.Stat(filepath.Join(layer, "root/.private/versions")); err != nil || st.Mode().Perm() != 0o755 {
+	if st, err := os.Stat(filepath.Join(layer, "srv/private/versions")); err != nil || st.Mode().Perm() != 0o755 {
 		t.Errorf("folder above: %v, %v", st, err)
 	}
-	if at, err := os.Readlink(filepath.Join(layer, "opt/python")); err != nil || at != "/root/.private/versions/3" {
+	if at, err := os.Readlink(filepath.Join(layer, "opt/python")); err != nil || at != "/srv/private/versions/3" {
 		t.Errorf("link: %q, %v", at, err)
 	}
 }
