@@ -20,7 +20,7 @@ const (
 )
 
 func burstMeasurement(name, title string, n func(sizes) int, goals []goal) measurement {
-	return measurement{name: name, title: title, limit: 12 * time.Minute,
+	return measurement{name: name, title: title, limit: 24 * time.Minute,
 		how: "From the request until all pods exist (this program's watch), and until the allocator says at DEBUG that all run; " +
 			"stock with its defaults, stock with the best of some batch settings, kubespark, and a client with 32 workers that does " +
 			"nothing but POST the same pods. Meanwhile another client writes one small object after another.",

@@ -19,7 +19,7 @@ func lossMeasurement() measurement {
 			goal{"p50 at " + n, "≤", 5, "ms", ours(lossAt(n), 0.5)},
 			goal{"p99 at " + n, "≤", 25, "ms", ours(lossAt(n), 0.99)})
 	}
-	return measurement{name: "loss", title: "Loss to replacement", audit: true, limit: 5 * time.Minute,
+	return measurement{name: "loss", title: "Loss to replacement", audit: true, limit: 10 * time.Minute,
 		how: "One running pod after another is set to Failed. From the arrival of that event at a watch of this program, which gets it " +
 			"together with the manager's, until the API server has the POST of the successor (audit log).",
 		run: (*bench).loss, goals: goals}

@@ -30,7 +30,7 @@ const (
 )
 
 func startMeasurement() measurement {
-	return measurement{name: "start", title: "Start of an application", node: true, audit: true, limit: 8 * time.Minute,
+	return measurement{name: "start", title: "Start of an application", node: true, audit: true, limit: 16 * time.Minute,
 		how: "Real driver and executor containers of Spark 4.2.0 with a PySpark program that tells its times, with the stock manager and " +
 			"with ours, in turns; ours a second time with an image that has class-data archives of the JVM's classes. The container's start is that of its first process, the POST's time is the audit log's. The manager's " +
 			"own share is the time from the start of kubespark-manager until its first POST of an executor, with this program as the JVM.",

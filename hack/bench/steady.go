@@ -21,7 +21,7 @@ const (
 )
 
 func steadyMeasurement() measurement {
-	return measurement{name: "steady", title: "Steady state at 1,000 executors", audit: true, limit: 9 * time.Minute,
+	return measurement{name: "steady", title: "Steady state at 1,000 executors", audit: true, limit: 18 * time.Minute,
 		how: "Stock's driver (best batch) and kubespark's manager hold 1,000 executors each, side by side for five minutes in which nothing " +
 			"happens to any pod. Requests by the audit log, bytes by a forwarder for each. Then memory: the manager's resident size, " +
 			"and the heap of stock's driver after a collection, less what it was without executors.",

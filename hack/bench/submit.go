@@ -23,7 +23,7 @@ const (
 )
 
 func submitMeasurement() measurement {
-	return measurement{name: "submit", title: "One submission", limit: 4 * time.Minute,
+	return measurement{name: "submit", title: "One submission", limit: 8 * time.Minute,
 		how: "`spark-submit` and `kubespark submit` with the same arguments, cluster mode, waitAppCompletion=false, in turns after one " +
 			"of each to warm the files; wall time, and CPU and peak memory of the process and its children by wait4.",
 		run: (*bench).submit,
@@ -123,7 +123,7 @@ const (
 )
 
 func costMeasurement() measurement {
-	return measurement{name: "cost", title: "API cost of a submission", audit: true, limit: 5 * time.Minute,
+	return measurement{name: "cost", title: "API cost of a submission", audit: true, limit: 10 * time.Minute,
 		how: "Requests of one submission by the API server's audit log, and bytes in both directions, TLS included, by a forwarder " +
 			"in front of it.",
 		run:   (*bench).cost,
