@@ -71,6 +71,7 @@ func command(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
+		judge(f)
 		return page.Write(args[2], filepath.Base(args[1]), f)
 	case "submitter": // the process of "many submissions": it is measured from outside
 		return submitter(ctx, args[1:], os.Stdout)

@@ -15,6 +15,7 @@ type measurement struct {
 	limit       time.Duration
 	run         func(*bench, context.Context) error
 	goals       []goal
+	bounds      func(m *result.Measurement, cores int) []string // of a missed goal, whole sentences of measured numbers
 }
 
 // goal is what a measurement should reach.
@@ -36,7 +37,7 @@ type sizes struct {
 	ourProcesses    int
 	small, mid, big int // executors of the three bursts
 	batchTrial      int // executors for the search of stock's best batch
-	burstTurns      int // of the bare client and kubespark
+	burstTurns      int // of the bare client and kubespark; the greatest burst has one less
 	steadySeconds   int
 	losses          int // executors lost one after another, ours
 	stockLosses     int

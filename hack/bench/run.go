@@ -66,6 +66,7 @@ func (r *runner) run(ctx context.Context) error {
 		}
 	}
 	order(f)
+	judge(f)
 	if err := f.Write(r.out); err != nil {
 		return err
 	}
@@ -144,17 +145,13 @@ func (r *runner) measure(ctx context.Context, m measurement) (found result.Measu
 		fmt.Fprintf(os.Stderr, "  broke off: %v\n", err)
 	}
 	found.Seconds = time.Since(began).Seconds()
-	for _, g := range m.goals {
-		goal := result.Goal{What: g.what, Op: g.op, Limit: g.limit, Unit: g.unit}
-		if v, ok := g.figure(&found); ok {
-			goal.Figure = &v
-		}
-		found.Goals = append(found.Goals, goal)
+	found.Goals = verdicts(m, &found)
+	for _, goal := range found.Goals {
 		text := "-"
 		if goal.Figure != nil {
 			text = result.Format(*goal.Figure)
 		}
-		fmt.Fprintf(os.Stderr, "  %-12s %s %s %s %s: %s\n", goal.Verdict(), g.what, g.op, result.Format(g.limit), g.unit, text)
+		fmt.Fprintf(os.Stderr, "  %-12s %s %s %s %s: %s\n", goal.Verdict(), goal.What, goal.Op, result.Format(goal.Limit), goal.Unit, text)
 	}
 	return found
 }

@@ -25,7 +25,7 @@ func tenMeasurement() measurement {
 		how: "The bare client makes 10,000 pods, until all run; stock's driver then starts beside them (their labels are its own), so " +
 			"that its heap holds them, and is killed; the pods are deleted with one request. Then kubespark's manager is asked for as " +
 			"many: until all run and are registered and its allocator says that all run, and after the stop until all are gone.",
-		run: (*bench).ten,
+		run: (*bench).ten, bounds: tenBounds,
 		goals: []goal{
 			{"kubespark's time until all run and are known over the bare client's", "≤", 1.2, "×", ratio(allRun, result.Kubespark, result.Bare)},
 			{"gone after the stop", "≤", 60, "s", ours(allGone, 0.5)},

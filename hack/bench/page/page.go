@@ -65,10 +65,22 @@ func Markdown(f *result.File, plots, raw string) string {
 				withUnit(g.Limit, g.Unit), figure(g), strong(g.Verdict()))
 		}
 	}
+	bounds(&b, f)
 	for _, m := range f.Measurements {
 		section(&b, m, plots)
 	}
 	return b.String()
+}
+
+// bounds lists what keeps the missed goals from being reached.
+func bounds(b *strings.Builder, f *result.File) {
+	heading := "\n## What bounds the goals that were missed\n\n"
+	for _, m := range f.Measurements {
+		for _, text := range m.Bounds {
+			fmt.Fprintf(b, "%s- [%s](#%s). %s\n", heading, m.Title, anchor(m.Title), text)
+			heading = ""
+		}
+	}
 }
 
 func strong(verdict string) string {

@@ -39,6 +39,7 @@ type Measurement struct {
 	Failed  string   `json:"failed,omitempty"` // why it broke off; what came before is kept
 	Series  []Series `json:"series"`
 	Goals   []Goal   `json:"goals"`
+	Bounds  []string `json:"bounds,omitempty"` // sentences: what keeps a missed goal from being reached
 	Loads   []Load   `json:"loads,omitempty"`
 	Notes   []string `json:"notes,omitempty"` // settings and counts of this run
 }

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kubespark/kubespark/hack/bench/result"
+)
+
+// judge fills in a measurement's goals and, if one was missed, what bounds it. Both are functions of the numbers alone, so an
+// old result file is judged anew when its page is written.
+func judge(f *result.File) {
+	for i := range f.Measurements {
+		found := &f.Measurements[i]
+		at := slices.IndexFunc(measurements(), func(m measurement) bool { return m.name == found.Name })
+		if at < 0 {
+			continue
+		}
+		m := measurements()[at]
+		found.Goals, found.Bounds = verdicts(m, found), nil
+		missed := slices.ContainsFunc(found.Goals, func(g result.Goal) bool { met, known := g.Met(); return known && !met })
+		if missed && m.bounds != nil {
+			found.Bounds = m.bounds(found, f.Machine.Cores)
+		}
+	}
+}
+
+func verdicts(m measurement, found *result.Measurement) []result.Goal {
+	var out []result.Goal
+	for _, g := range m.goals {
+		goal := result.Goal{What: g.what, Op: g.op, Limit: g.limit, Unit: g.unit}
+		if v, ok := g.figure(found); ok {
+			goal.Figure = &v
+		}
+		out = append(out, goal)
+	}
+	return out
+}
+
+// work is who used how much CPU time, in seconds, in the phases of one name: the mean of its turns.
+type work struct {
+	seconds, busy float64 // of wall time; share of all CPUs
+	by            map[string]float64
+}
+
+func workOf(m *result.Measurement, when string, cores int) (w work, ok bool) {
+	w.by = map[string]float64{}
+	n := 0.0
+	for _, l := range m.Loads {
+		if l.When != when {
+			continue
+		}
+		n++
+		w.seconds += l.Seconds
+		w.busy += l.Busy
+		for who, share := range l.Shares {
+			w.by[who] += share * l.Busy * l.Seconds * float64(cores)
+		}
+	}
+	if n == 0 {
+		return w, false
+	}
+	w.seconds, w.busy = w.seconds/n, w.busy/n
+	for who := range w.by {
+		w.by[who] /= n
+	}
+	return w, true
+}
+
+// String is like "kube-apiserver 5.2 s, etcd 0.5 s": from the greatest down, without what is too little to see.
+func (w work) String() string {
+	total := 0.0
+	for _, s := range w.by {
+		total += s
+	}
+	var out []string
+	for _, who := range slices.SortedFunc(maps.Keys(w.by), func(a, b string) int {
+		if w.by[a] != w.by[b] {
+			return int(1e6*w.by[b]) - int(1e6*w.by[a])
+		}
+		return strings.Compare(a, b)
+	}) {
+		if w.by[who] >= 0.01*total {
+			out = append(out, fmt.Sprintf("%s %s s", who, result.Format(w.by[who])))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func submitBounds(m *result.Measurement, _ int) []string {
+	before, all := result.Median(m.Get(result.Kubespark, peakBefore)), result.Median(m.Get(result.Kubespark, peak))
+	return []string{fmt.Sprintf("Memory: %s of the %s MiB are resident before the submission begins (`kubespark version`): pages of the "+
+		"program that Go's runtime and its libraries' initialisation touch.", result.Format(before), result.Format(all))}
+}
+
+func manyBounds(m *result.Measurement, cores int) []string {
+	w, ok := workOf(m, floodPhase, cores)
+	if !ok {
+		return nil
+	}
+	rate, own := result.Median(m.Get(result.Kubespark, oneProcess)), result.Median(m.Get(result.Kubespark, ownCPU))/1000
+	rest := w.busy*float64(cores) - rate*own
+	return []string{fmt.Sprintf("Submissions a second: the CPUs were %.0f %% busy, and kubespark's process used %.0f %% of that. The control plane's share of "+
+		"a submission is %s ms of CPU time; with it a client that costs nothing would reach %s a second. CPU time: %s (others: kubespark's process and the kernel).",
+		100*w.busy, 100*rate*own/(w.busy*float64(cores)), result.Format(1000*rest/rate), result.Format(rate*w.busy*float64(cores)/rest), w)}
+}
+
+func costBounds(*result.Measurement, int) []string {
+	return []string{"Requests: the API has one for each object, and both sides make the same four. The fifth opens the gate that holds the " +
+		"driver until all of them are there ([differences](differences.md)), so fewer than stock's cannot be reached, and as many only without the gate."}
+}
+
+func burstBounds(m *result.Measurement, cores int) []string {
+	var out []string
+	bare, ok1 := workOf(m, untilAll(result.Bare), cores)
+	ours, ok2 := workOf(m, untilAll(result.Kubespark), cores)
+	if ok1 && ok2 {
+		out = append(out, fmt.Sprintf("Against the bare client: the CPUs bound both (%.0f %% and %.0f %% busy). CPU time until all exist with the bare client: %s. With kubespark: %s.",
+			100*bare.busy, 100*ours.busy, bare, ours))
+	}
+	for _, who := range []string{result.Stock, result.StockBest} {
+		if r, ok := result.Ratio(m.Get(who, allExist), m.Get(result.Bare, allExist)); ok {
+			out = append(out, fmt.Sprintf("Against %s: the bare client itself is %s × faster; the API server has no more.", who, result.Format(r)))
+		}
+	}
+	if r, ok := overIdle(m, result.Bare); ok {
+		out = append(out, fmt.Sprintf("Another client's writes: beside the bare client their p99 is %s × the idle one; they wait for the CPUs.", result.Format(r)))
+	}
+	return out
+}
+
+func tenBounds(m *result.Measurement, cores int) []string {
+	var out []string
+	for _, l := range m.Loads {
+		if w, ok := workOf(m, l.When, cores); ok {
+			out = append(out, fmt.Sprintf("%s: %s s, CPUs %.0f %% busy; CPU time: %s.", l.When, result.Format(w.seconds), 100*w.busy, w))
+		}
+	}
+	return out
+}
