@@ -370,6 +370,7 @@ func TestStopWaitsE279(t *testing.T) {
 			if d := time.Since(began); d > most {
 				t.Errorf("stop took %s with %q", d, stock)
 			}
+			wait(300 * time.Millisecond) // the kubelet ends what the stop has only marked
 			want(t, "terminated while running "+stock, termed > 0, stock != "")
 		})
 	}

@@ -14,6 +14,7 @@ func TestSlim(t *testing.T) {
 	}
 	banned := map[string]string{
 		"k8s.io/client-go/kubernetes":                      "every API group; use internal/kube",
+		"k8s.io/client-go/gentype":                         "fake clients with it; use internal/kube",
 		"k8s.io/client-go/informers":                       "whole objects in memory; use internal/executor/source",
 		"k8s.io/kubernetes":                                "the control plane",
 		"github.com/spf13/cobra":                           "the command line",

@@ -1,7 +1,8 @@
 // Package kube talks to the Kubernetes API for the submitter and the manager: configuration from Spark's keys, kubeconfig or
 // service account, typed clients over the few API groups that Spark needs, kinds of API error, and retries.
 //
-// It keeps clear of k8s.io/client-go/kubernetes, which links every API group into the manager's binary. It answers to
+// It keeps clear of k8s.io/client-go/kubernetes, which links every API group into the manager's binary, and of its gentype,
+// which links the fake clients (a test holds both). It answers to
 // Spark's SparkKubernetesClientFactory.
 package kube
 
@@ -14,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/rest"
 )
 
@@ -75,51 +75,41 @@ func newScheme() (*runtime.Scheme, error) {
 }
 
 // Pods returns the client of the pods in a namespace.
-func (c *Client) Pods(ns string) *gentype.ClientWithList[*corev1.Pod, *corev1.PodList] {
-	return gentype.NewClientWithList("pods", c.core, c.codec, ns,
-		func() *corev1.Pod { return &corev1.Pod{} }, func() *corev1.PodList { return &corev1.PodList{} })
+func (c *Client) Pods(ns string) *ResourceClient[corev1.Pod, corev1.PodList] {
+	return resource[corev1.Pod, corev1.PodList](c.core, c.codec, ns, "pods")
 }
 
 // ConfigMaps returns the client of the ConfigMaps in a namespace.
-func (c *Client) ConfigMaps(ns string) *gentype.ClientWithList[*corev1.ConfigMap, *corev1.ConfigMapList] {
-	return gentype.NewClientWithList("configmaps", c.core, c.codec, ns,
-		func() *corev1.ConfigMap { return &corev1.ConfigMap{} }, func() *corev1.ConfigMapList { return &corev1.ConfigMapList{} })
+func (c *Client) ConfigMaps(ns string) *ResourceClient[corev1.ConfigMap, corev1.ConfigMapList] {
+	return resource[corev1.ConfigMap, corev1.ConfigMapList](c.core, c.codec, ns, "configmaps")
 }
 
 // Services returns the client of the Services in a namespace.
-func (c *Client) Services(ns string) *gentype.ClientWithList[*corev1.Service, *corev1.ServiceList] {
-	return gentype.NewClientWithList("services", c.core, c.codec, ns,
-		func() *corev1.Service { return &corev1.Service{} }, func() *corev1.ServiceList { return &corev1.ServiceList{} })
+func (c *Client) Services(ns string) *ResourceClient[corev1.Service, corev1.ServiceList] {
+	return resource[corev1.Service, corev1.ServiceList](c.core, c.codec, ns, "services")
 }
 
 // Secrets returns the client of the Secrets in a namespace.
-func (c *Client) Secrets(ns string) *gentype.ClientWithList[*corev1.Secret, *corev1.SecretList] {
-	return gentype.NewClientWithList("secrets", c.core, c.codec, ns,
-		func() *corev1.Secret { return &corev1.Secret{} }, func() *corev1.SecretList { return &corev1.SecretList{} })
+func (c *Client) Secrets(ns string) *ResourceClient[corev1.Secret, corev1.SecretList] {
+	return resource[corev1.Secret, corev1.SecretList](c.core, c.codec, ns, "secrets")
 }
 
 // PersistentVolumeClaims returns the client of the claims in a namespace.
-func (c *Client) PersistentVolumeClaims(ns string) *gentype.ClientWithList[*corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaimList] {
-	return gentype.NewClientWithList("persistentvolumeclaims", c.core, c.codec, ns,
-		func() *corev1.PersistentVolumeClaim { return &corev1.PersistentVolumeClaim{} },
-		func() *corev1.PersistentVolumeClaimList { return &corev1.PersistentVolumeClaimList{} })
+func (c *Client) PersistentVolumeClaims(ns string) *ResourceClient[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList] {
+	return resource[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList](c.core, c.codec, ns, "persistentvolumeclaims")
 }
 
 // NetworkPolicies returns the client of the network policies in a namespace.
-func (c *Client) NetworkPolicies(ns string) *gentype.ClientWithList[*networkingv1.NetworkPolicy, *networkingv1.NetworkPolicyList] {
-	return gentype.NewClientWithList("networkpolicies", c.networking, c.codec, ns,
-		func() *networkingv1.NetworkPolicy { return &networkingv1.NetworkPolicy{} },
-		func() *networkingv1.NetworkPolicyList { return &networkingv1.NetworkPolicyList{} })
+func (c *Client) NetworkPolicies(ns string) *ResourceClient[networkingv1.NetworkPolicy, networkingv1.NetworkPolicyList] {
+	return resource[networkingv1.NetworkPolicy, networkingv1.NetworkPolicyList](c.networking, c.codec, ns, "networkpolicies")
 }
 
 // Events returns the client of the core/v1 Events in a namespace.
-func (c *Client) Events(ns string) *gentype.ClientWithList[*corev1.Event, *corev1.EventList] {
-	return gentype.NewClientWithList("events", c.core, c.codec, ns,
-		func() *corev1.Event { return &corev1.Event{} }, func() *corev1.EventList { return &corev1.EventList{} })
+func (c *Client) Events(ns string) *ResourceClient[corev1.Event, corev1.EventList] {
+	return resource[corev1.Event, corev1.EventList](c.core, c.codec, ns, "events")
 }
 
 // Nodes returns the client of the cluster's nodes.
-func (c *Client) Nodes() *gentype.ClientWithList[*corev1.Node, *corev1.NodeList] {
-	return gentype.NewClientWithList("nodes", c.core, c.codec, "",
-		func() *corev1.Node { return &corev1.Node{} }, func() *corev1.NodeList { return &corev1.NodeList{} })
+func (c *Client) Nodes() *ResourceClient[corev1.Node, corev1.NodeList] {
+	return resource[corev1.Node, corev1.NodeList](c.core, c.codec, "", "nodes")
 }
