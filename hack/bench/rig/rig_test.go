@@ -155,6 +155,24 @@ func TestRunMeasures(t *testing.T) {
 	}
 }
 
+// Beside a program that does nothing, Run sees this process, RunApart the program.
+func TestRunApart(t *testing.T) {
+	ran, err := RunApart(exec.Command("sh", "-c", "echo done"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := Run(exec.Command("sh", "-c", "echo done"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ran.Output != "done\n" || ran.Wall <= 0 || time.Since(ran.Began) > time.Minute || ran.PeakMiB <= 0 || ran.PeakMiB >= here.PeakMiB {
+		t.Errorf("%+v, beside %+v", ran, here)
+	}
+	if _, err := RunApart(exec.Command("sh", "-c", "echo reason; exit 3")); err == nil || !strings.Contains(err.Error(), "reason") {
+		t.Errorf("a failure without its words: %v", err)
+	}
+}
+
 func TestMeter(t *testing.T) {
 	c := &Cluster{Options: Options{Dir: t.TempDir()}}
 	m, err := c.Measure(nil)

@@ -18,13 +18,14 @@ const ticks = 100
 
 // Ran is what one process took.
 type Ran struct {
+	Began     time.Time
 	Wall, CPU time.Duration
 	PeakMiB   float64
 	Output    string
 }
 
 // Run runs a program to its end and reads what it took from wait4: its own CPU time and that of its children that have
-// ended, and the greatest resident size of one of them.
+// ended, and the greatest resident size of one of them, which is never less than this process's (RunApart).
 func Run(cmd *exec.Cmd) (Ran, error) {
 	var out strings.Builder
 	if cmd.Stdout == nil {
@@ -35,7 +36,7 @@ func Run(cmd *exec.Cmd) (Ran, error) {
 	}
 	began := time.Now()
 	err := cmd.Run()
-	r := Ran{Wall: time.Since(began), Output: out.String()}
+	r := Ran{Began: began, Wall: time.Since(began), Output: out.String()}
 	if err != nil {
 		return r, fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, lastLines(out.String()))
 	}
