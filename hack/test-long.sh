@@ -91,7 +91,10 @@ uploads() {
 # As many pods and drivers as the scenarios name; the gate's race detector runs fewer.
 full_size() { go test -tags long -count=1 -timeout 15m -run 'E111|E192|E224|E252|E280' ./cmd/kubespark-manager; }
 
+simulation() { go test ./internal/executor/simulation -count=1 -timeout 60m -run 'TestSimulate$' -seeds 15000; }
+
 part "executors at full size" full_size
+part "simulation" simulation
 part "uploads to real servers" uploads
 part "spark-shell and the Connect server" shells
 part "long end-to-end tests" long_e2e

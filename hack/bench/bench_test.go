@@ -94,3 +94,29 @@ func TestSuccessors(t *testing.T) {
 		t.Errorf("a loss without a successor: %v", got)
 	}
 }
+
+// A missed goal says what bounds it, in numbers of the measurement; without a missed one there is nothing to say.
+func TestBounds(t *testing.T) {
+	burst := result.Measurement{Name: "executors-m", Loads: []result.Load{
+		{When: untilAll(result.Bare), Seconds: 4, Busy: 1, Shares: map[string]float64{"kube-apiserver": 0.5, "etcd": 0.1}},
+		{When: untilAll(result.Bare), Seconds: 6, Busy: 1, Shares: map[string]float64{"kube-apiserver": 0.5, "etcd": 0.1}},
+		{When: untilAll(result.Kubespark), Seconds: 10, Busy: 0.9, Shares: map[string]float64{"kube-apiserver": 0.5}},
+	}}
+	burst.Add(result.Bare, allExist, "s", 5)
+	burst.Add(result.Kubespark, allExist, "s", 10)
+	burst.Add(result.Stock, allExist, "s", 60)
+	met := result.Measurement{Name: "cost"}
+	met.Add(result.Kubespark, requests, "", 3)
+	met.Add(result.Stock, requests, "", 4)
+	f := &result.File{Machine: result.Machine{Cores: 2}, Measurements: []result.Measurement{burst, met, {Name: "of another version"}}}
+	judge(f)
+	text := strings.Join(f.Measurements[0].Bounds, "\n")
+	for _, want := range []string{"bare client: kube-apiserver 5 s, etcd 1 s", "kubespark: kube-apiserver 9 s", "bare client itself is 12 × faster"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in %s", want, text)
+		}
+	}
+	if f.Measurements[1].Bounds != nil || len(f.Measurements[1].Goals) != 1 {
+		t.Errorf("%+v", f.Measurements[1])
+	}
+}

@@ -112,6 +112,19 @@ func costBounds(*result.Measurement, int) []string {
 		"driver until all of them are there ([differences](differences.md)), so fewer than stock's cannot be reached, and as many only without the gate."}
 }
 
+// startBounds says which part of a start the archives shorten.
+func startBounds(m *result.Measurement, _ int) []string {
+	parts := func(who string) (ready, rest float64) {
+		ready = result.Median(m.Get(who, contextReady))
+		return ready, result.Median(m.Get(who, firstTask)) - ready
+	}
+	ready, rest := parts(result.Kubespark)
+	ready2, rest2 := parts(result.Archived)
+	return []string{fmt.Sprintf("Class-data archives: they take %.0f %% from the time to the SparkContext (%s s instead of %s), and %.0f %% from the rest, an executor's "+
+		"container, its JVM and the first task (%s s instead of %s), by the medians. What is left is Spark's own start in two JVMs, one after the other.",
+		100*(1-ready2/ready), result.Format(ready2), result.Format(ready), 100*(1-rest2/rest), result.Format(rest2), result.Format(rest))}
+}
+
 func burstBounds(m *result.Measurement, cores int) []string {
 	var out []string
 	bare, ok1 := workOf(m, untilAll(result.Bare), cores)
@@ -133,6 +146,10 @@ func burstBounds(m *result.Measurement, cores int) []string {
 
 func tenBounds(m *result.Measurement, cores int) []string {
 	var out []string
+	if bare := m.Get(result.Bare, allGone); len(bare) > 0 {
+		out = append(out, fmt.Sprintf("Gone: the bare client's pods, deleted without grace, take %s s. Executors have their grace, so each is written twice: "+
+			"marked by the server, removed when its node has ended it.", result.Format(result.Median(bare))))
+	}
 	for _, l := range m.Loads {
 		if w, ok := workOf(m, l.When, cores); ok {
 			out = append(out, fmt.Sprintf("%s: %s s, CPUs %.0f %% busy; CPU time: %s.", l.When, result.Format(w.seconds), 100*w.busy, w))

@@ -34,7 +34,7 @@ func startMeasurement() measurement {
 		how: "Real driver and executor containers of Spark 4.2.0 with a PySpark program that tells its times, with the stock manager and " +
 			"with ours, in turns; ours a second time with an image that has class-data archives of the JVM's classes. The container's start is that of its first process, the POST's time is the audit log's. The manager's " +
 			"own share is the time from the start of kubespark-manager until its first POST of an executor, with this program as the JVM.",
-		run: (*bench).start,
+		run: (*bench).start, bounds: startBounds,
 		goals: []goal{
 			{"kubespark over stock until the SparkContext", "≤", 1, "×", ratio(contextReady, result.Kubespark, result.Stock)},
 			{"kubespark over stock until the first executor's POST", "≤", 1, "×", ratio(firstPost, result.Kubespark, result.Stock)},

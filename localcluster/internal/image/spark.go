@@ -58,8 +58,7 @@ func BuildSpark(s Store, o SparkOptions) (Manifest, error) {
 	m := Manifest{
 		Name: o.Name, Layer: layer, UID: sparkUID, GID: sparkGID, Entrypoint: []string{"/opt/entrypoint.sh"}, WorkingDir: "/opt/spark/work-dir",
 		Env: []string{
-			"PATH=/opt/python/bin:/opt/java/bin:" + defaultPath, "SPARK_HOME=/opt/spark", "JAVA_HOME=/opt/java", "PYSPARK_PYTHON=/opt/python/bin/python3",
-			"PYSPARK_DRIVER_PYTHON=/opt/python/bin/python3", "LANG=C.UTF-8",
+			"PATH=/opt/python/bin:/opt/java/bin:" + defaultPath, "SPARK_HOME=/opt/spark", "JAVA_HOME=/opt/java", "LANG=C.UTF-8",
 		},
 		Binds: []Bind{{java, "/opt/java"}},
 	}

@@ -8,5 +8,5 @@ def version():
 
 
 def interpreter():
-    """The interpreter that PYSPARK_PYTHON asks for, by its last name."""
-    return os.path.basename(os.environ.get("PYSPARK_PYTHON", ""))
+    """The interpreter that the image or the application asks for; neither says one, as in Spark's own image."""
+    return os.environ.get("PYSPARK_PYTHON", "python3")
