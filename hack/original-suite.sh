@@ -67,7 +67,7 @@ homes() {
 		echo "$key /opt/kubespark/kubespark.jar" >"$work/home/conf/spark-defaults.conf"
 	fi
 	mkdir -p "$work/path"
-	printf '#!/bin/sh\nexec "%s" kubectl --kubeconfig "%s" "$@"\n' "$root/bin/kubespark-cluster" "$work/cluster/kubeconfig" >"$work/path/kubectl"
+	printf '#!/bin/sh\nexec "%s" --state-dir "%s" kubectl "$@"\n' "$root/bin/kubespark-cluster" "$work/cluster" >"$work/path/kubectl"
 	chmod +x "$work/path/kubectl"
 }
 
