@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Spark's own Kubernetes integration suite (ScalaTest) from a checkout of Spark, on a local cluster of its own: docs/spark-original-suite.md.
-# usage: hack/original-suite.sh CHECKOUT [arguments of ScalaTest's runner, -z 'Run in client mode.' for instance]
+# usage: hack/original-suite.sh CHECKOUT [arguments of ScalaTest's runner, -z 'Run SparkPi with no resources' for instance]
 # SUBMIT and MANAGER name who submits and who manages executors: kubespark (the default) or stock.
 set -euo pipefail
 cd "$(dirname "$0")/.."

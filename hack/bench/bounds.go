@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,13 +11,11 @@ import (
 // judge fills in a measurement's goals and, if one was missed, what bounds it. Both are functions of the numbers alone, so an
 // old result file is judged anew when its page is written.
 func judge(f *result.File) {
-	for i := range f.Measurements {
-		found := &f.Measurements[i]
-		at := slices.IndexFunc(measurements(), func(m measurement) bool { return m.name == found.Name })
-		if at < 0 {
+	for _, m := range measurements() {
+		found := f.Find(m.name)
+		if found == nil {
 			continue
 		}
-		m := measurements()[at]
 		found.Goals, found.Bounds = verdicts(m, found), nil
 		missed := slices.ContainsFunc(found.Goals, func(g result.Goal) bool { met, known := g.Met(); return known && !met })
 		if missed && m.bounds != nil {
@@ -76,12 +73,7 @@ func (w work) String() string {
 		total += s
 	}
 	var out []string
-	for _, who := range slices.SortedFunc(maps.Keys(w.by), func(a, b string) int {
-		if w.by[a] != w.by[b] {
-			return int(1e6*w.by[b]) - int(1e6*w.by[a])
-		}
-		return strings.Compare(a, b)
-	}) {
+	for _, who := range result.FromGreatest(w.by) {
 		if w.by[who] >= 0.01*total {
 			out = append(out, fmt.Sprintf("%s %s s", who, result.Format(w.by[who])))
 		}
@@ -90,6 +82,9 @@ func (w work) String() string {
 }
 
 func submitBounds(m *result.Measurement, _ int) []string {
+	if m.Get(result.Kubespark, peakBefore) == nil {
+		return nil // a file from before it was measured
+	}
 	before, all := result.Median(m.Get(result.Kubespark, peakBefore)), result.Median(m.Get(result.Kubespark, peak))
 	return []string{fmt.Sprintf("Memory: %s of the %s MiB are resident before the submission begins (`kubespark version`): pages of the "+
 		"program that Go's runtime and its libraries' initialisation touch.", result.Format(before), result.Format(all))}

@@ -154,14 +154,8 @@ func loads(b *strings.Builder, all []result.Load) {
 	}
 	b.WriteString("\nWho used the CPUs meanwhile (share of the busy time):\n\n| phase | took | CPUs busy | by |\n|---|---|---|---|\n")
 	for _, l := range all {
-		names := slices.SortedFunc(maps.Keys(l.Shares), func(x, y string) int {
-			if l.Shares[x] != l.Shares[y] {
-				return int(1e6*l.Shares[y]) - int(1e6*l.Shares[x])
-			}
-			return strings.Compare(x, y)
-		})
 		var by []string
-		for _, n := range names {
+		for _, n := range result.FromGreatest(l.Shares) {
 			if l.Shares[n] >= 0.005 {
 				by = append(by, fmt.Sprintf("%s %.0f %%", n, 100*l.Shares[n]))
 			}

@@ -55,6 +55,14 @@ func TestSummarizeAndRatio(t *testing.T) {
 	}
 }
 
+// Equal values have an order too, so that a page is the same each time.
+func TestFromGreatest(t *testing.T) {
+	got := FromGreatest(map[string]float64{"b": 1, "a": 1, "least": 0.1, "most": 2})
+	if d := cmp.Diff([]string{"most", "a", "b", "least"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestGoals(t *testing.T) {
 	for _, tc := range []struct {
 		op     string

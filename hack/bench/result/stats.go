@@ -1,6 +1,8 @@
 package result
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 )
@@ -37,6 +39,13 @@ func Quantile(values []float64, q float64) float64 {
 		return v[len(v)-1]
 	}
 	return v[low] + (at-float64(low))*(v[low+1]-v[low])
+}
+
+// FromGreatest names the values of a map from the greatest down; equal ones by name.
+func FromGreatest(values map[string]float64) []string {
+	return slices.SortedFunc(maps.Keys(values), func(a, b string) int {
+		return cmp.Or(cmp.Compare(values[b], values[a]), cmp.Compare(a, b))
+	})
 }
 
 // Ratio of two medians; ok is false when either is missing or the second is zero.

@@ -195,7 +195,7 @@ func (c *Client) DeleteFamily(ctx context.Context, f Family) error {
 }
 
 // deleteCollection does not read the answer, which is every object that was deleted: of 10,000 pods, three times as much memory as
-// the manager ever has.
+// the manager ever has. The context has the limit, because a stream has none of its own.
 func (c *Client) deleteCollection(ctx context.Context, f Family, opts metav1.DeleteOptions) error {
 	ctx, cancel := context.WithTimeout(ctx, collectionTime)
 	defer cancel()
