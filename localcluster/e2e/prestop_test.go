@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ func TestStopHooks(t *testing.T) {
 	}
 	j := newJob(t)
 	for name, try := range tries {
-		p := shellPod(name, try.main+"; while :; do sleep 0.1; done")
+		p := shellPod(name, try.main+"; echo traps; while :; do sleep 0.1; done")
 		p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{
 			Exec: &corev1.ExecAction{Command: []string{"/bin/sh", "-c", try.hook}}}}
 		j.create(p)
@@ -39,7 +40,9 @@ func TestStopHooks(t *testing.T) {
 		pods[name] = &j.pods("app=" + name)[0]
 		logs[name] = j.follow(pods[name])
 	}
-	time.Sleep(500 * time.Millisecond) // until the traps are set
+	for name := range tries {
+		eventually(t, 30*time.Second, name+" sets its traps", func() (bool, string) { text := logs[name](); return text == "traps\n", text })
+	}
 	for name, try := range tries {
 		began[name] = time.Now()
 		for _, grace := range try.graces {
@@ -61,8 +64,9 @@ func TestStopHooks(t *testing.T) {
 		return left == "", left
 	})
 	for name, try := range tries {
-		if got := strings.Fields(logs[name]()); strings.Join(got, " ") != strings.Join(try.log, " ") {
-			t.Errorf("%s printed %q, expected %q", name, got, try.log)
+		want := append([]string{"traps"}, try.log...)
+		if got := strings.Fields(logs[name]()); !slices.Equal(got, want) {
+			t.Errorf("%s printed %q, expected %q", name, got, want)
 		}
 		if took[name] < try.least || took[name] > try.least+10*time.Second {
 			t.Errorf("%s was gone after %s, expected %s and little more", name, took[name], try.least)

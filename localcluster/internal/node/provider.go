@@ -121,7 +121,8 @@ func (p *provider) DeletePod(ctx context.Context, pod *corev1.Pod) error {
 	return os.RemoveAll(p.logDir(w.current()))
 }
 
-// podEvent hears of every change of a pod, before virtual-kubelet's queue, which does not look at a pod that it is just ending.
+// podEvent hears of every change of a pod. virtual-kubelet's queue does not look at a pod again that it is just ending, and what it ends may
+// be older than the newest deletion: every deletion counts here.
 func (p *provider) podEvent(pod *corev1.Pod, gone bool) {
 	w, err := p.worker(pod.Namespace, pod.Name)
 	if err != nil || w.current().UID != pod.UID {
@@ -135,7 +136,7 @@ func (p *provider) podEvent(pod *corev1.Pod, gone bool) {
 	switch {
 	case gone:
 		w.terminate(0)
-	case pod.DeletionTimestamp != nil && w.stop.is():
+	case pod.DeletionTimestamp != nil:
 		w.terminate(graceOf(pod))
 	}
 }
