@@ -145,8 +145,10 @@ func tenBounds(m *result.Measurement, cores int) []string {
 		out = append(out, fmt.Sprintf("Gone: the bare client's pods, deleted without grace, take %s s. Executors have their grace, so each is written twice: "+
 			"marked by the server, removed when its node has ended it.", result.Format(result.Median(bare))))
 	}
+	told := map[string]bool{}
 	for _, l := range m.Loads {
-		if w, ok := workOf(m, l.When, cores); ok {
+		if w, ok := workOf(m, l.When, cores); ok && !told[l.When] {
+			told[l.When] = true
 			out = append(out, fmt.Sprintf("%s: %s s, CPUs %.0f %% busy; CPU time: %s.", l.When, result.Format(w.seconds), 100*w.busy, w))
 		}
 	}
