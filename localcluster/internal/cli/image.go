@@ -182,6 +182,7 @@ Spark's official images, and this machine's JDK and Python.`,
 	c.Flags().StringVar(&entrypoint, "entrypoint", "", "the script that becomes /opt/entrypoint.sh (default kubespark's own)")
 	c.Flags().StringVar(&decommission, "decommission", "", "the script that becomes /opt/decom.sh (default kubespark's own)")
 	c.Flags().StringVar(&o.JavaHome, "java-home", "", "the JDK (default $JAVA_HOME, else the one of java on the PATH)")
+	c.Flags().StringArrayVar(&o.Env, "env", nil, "NAME=VALUE in the container's environment; repeatable")
 	c.Flags().StringVar(&o.Python, "python", "", "the Python interpreter (default python3 on the PATH)")
 	return c
 }

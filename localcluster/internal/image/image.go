@@ -179,6 +179,11 @@ func (m Manifest) validate() error {
 			return fmt.Errorf("image %s: bind %s to %s: both must be absolute paths", m.Name, b.Source, b.Destination)
 		}
 	}
+	for _, e := range m.Env {
+		if name, _, ok := strings.Cut(e, "="); !ok || name == "" {
+			return fmt.Errorf("image %s: environment %q: write it as NAME=VALUE", m.Name, e)
+		}
+	}
 	if m.Alone && m.Layer == "" {
 		return fmt.Errorf("image %s: it stands alone and has no layer", m.Name)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,11 @@ func TestStoreKeepsManifests(t *testing.T) {
 	if err := s.Add(Manifest{Name: "x", Binds: []Bind{{"rel", "/b"}}}); err == nil {
 		t.Error("a relative bind was accepted")
 	}
+	for _, e := range []string{"X", "=1"} {
+		if err := s.Add(Manifest{Name: "x", Env: []string{e}}); err == nil || !strings.Contains(err.Error(), "NAME=VALUE") {
+			t.Errorf("environment %q: %v", e, err)
+		}
+	}
 }
 
 func TestMergePasswd(t *testing.T) {
@@ -75,9 +81,13 @@ func TestBuildSpark(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	m, err := BuildSpark(s, SparkOptions{
 		Name: "kubespark/spark:4.2.0", SparkHome: home, Kubespark: kube, Entrypoint: []byte("#!/bin/sh\n"), JavaHome: java, Python: "/usr/bin/python3",
+		Env: []string{"A=1"},
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !slices.Contains(m.Env, "A=1") || !slices.Contains(m.Env, "SPARK_HOME=/opt/spark") {
+		t.Errorf("environment %v", m.Env)
 	}
 	var dest []string
 	for _, b := range m.Binds {

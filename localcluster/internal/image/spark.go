@@ -25,6 +25,8 @@ type SparkOptions struct {
 	JavaHome string
 	// Python is the interpreter; empty finds python3 on the PATH.
 	Python string
+	// Env are more variables of the image's containers, NAME=VALUE each.
+	Env []string
 }
 
 // ClassDataScript makes the image's class-data archives in ClassDataFolder.
@@ -57,9 +59,9 @@ func BuildSpark(s Store, o SparkOptions) (Manifest, error) {
 	}
 	m := Manifest{
 		Name: o.Name, Layer: layer, UID: sparkUID, GID: sparkGID, Entrypoint: []string{"/opt/entrypoint.sh"}, WorkingDir: "/opt/spark/work-dir",
-		Env: []string{
+		Env: append([]string{
 			"PATH=/opt/python/bin:/opt/java/bin:" + defaultPath, "SPARK_HOME=/opt/spark", "JAVA_HOME=/opt/java", "LANG=C.UTF-8",
-		},
+		}, o.Env...),
 		Binds: []Bind{{java, "/opt/java"}},
 	}
 	if !ofTheHost(python) {

@@ -15,8 +15,13 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 )
 
 // action is what a hook or a probe does to a running container: one of its fields is set.
@@ -24,6 +29,7 @@ type action struct {
 	exec  *corev1.ExecAction
 	get   *corev1.HTTPGetAction
 	tcp   *corev1.TCPSocketAction
+	grpc  *corev1.GRPCAction
 	sleep *corev1.SleepAction
 }
 
@@ -32,7 +38,7 @@ func hookAction(h *corev1.LifecycleHandler) action {
 }
 
 func probeAction(p *corev1.Probe) action {
-	return action{exec: p.Exec, get: p.HTTPGet, tcp: p.TCPSocket}
+	return action{exec: p.Exec, get: p.HTTPGet, tcp: p.TCPSocket, grpc: p.GRPC}
 }
 
 // maxSaid is how much of an action's output is shown, in bytes.
@@ -56,6 +62,8 @@ func (l *loop) act(ctx context.Context, r *run, a action) error {
 			return err
 		}
 		return conn.Close()
+	case a.grpc != nil:
+		return grpcAction(ctx, ip, a.grpc)
 	case a.sleep != nil:
 		select {
 		case <-time.After(time.Duration(a.sleep.Seconds) * time.Second):
@@ -64,7 +72,7 @@ func (l *loop) act(ctx context.Context, r *run, a action) error {
 			return ctx.Err()
 		}
 	}
-	return errors.New("this node knows exec, httpGet, tcpSocket and sleep actions only")
+	return errors.New("this node knows exec, httpGet, tcpSocket, grpc and sleep actions only")
 }
 
 func execAction(ctx context.Context, r *run, command []string) error {
@@ -104,6 +112,14 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// probeAgent is who asks, as a kubelet says it.
+const probeAgent = "kube-probe/1.37"
+
+// anybody is TLS that takes every certificate: a probe asks whether somebody answers and not who it is.
+func anybody() *tls.Config {
+	return &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
+}
+
 // httpAction asks a URL of the pod and takes any answer from 200 to 399 as well done. A redirect is an answer.
 func httpAction(ctx context.Context, c *corev1.Container, ip string, g *corev1.HTTPGetAction) error {
 	port, err := portOf(c, g.Port)
@@ -116,7 +132,7 @@ func httpAction(ctx context.Context, c *corev1.Container, ip string, g *corev1.H
 	if err != nil {
 		return err
 	}
-	req.Header.Set("User-Agent", "kube-probe/1.37")
+	req.Header.Set("User-Agent", probeAgent)
 	for _, h := range g.HTTPHeaders {
 		if strings.EqualFold(h.Name, "host") {
 			req.Host = h.Value
@@ -124,8 +140,8 @@ func httpAction(ctx context.Context, c *corev1.Container, ip string, g *corev1.H
 			req.Header.Add(h.Name, h.Value)
 		}
 	}
-	// A probe asks whether somebody answers and not who it is, and each of its connections is new.
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true} //nolint:gosec // see above
+	// Each of a probe's connections is new.
+	transport := &http.Transport{TLSClientConfig: anybody(), DisableKeepAlives: true}
 	defer transport.CloseIdleConnections()
 	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(req)
@@ -138,6 +154,28 @@ func httpAction(ctx context.Context, c *corev1.Container, ip string, g *corev1.H
 	}
 	if res.StatusCode < 200 || res.StatusCode >= 400 {
 		return fmt.Errorf("HTTP probe failed with statuscode: %d", res.StatusCode)
+	}
+	return nil
+}
+
+// grpcAction asks the pod's grpc.health.v1.Health service. Only SERVING is well done.
+func grpcAction(ctx context.Context, ip string, g *corev1.GRPCAction) error {
+	creds := insecure.NewCredentials()
+	if g.Mode != nil && *g.Mode == corev1.GRPCProbeModeTLS {
+		creds = credentials.NewTLS(anybody())
+	}
+	conn, err := grpc.NewClient("passthrough:///"+net.JoinHostPort(ip, strconv.Itoa(int(g.Port))),
+		grpc.WithTransportCredentials(creds), grpc.WithUserAgent(probeAgent), grpc.WithNoProxy())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	answer, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{Service: ptr.Deref(g.Service, "")})
+	if err != nil {
+		return fmt.Errorf("health rpc probe failed: %w", err)
+	}
+	if s := answer.GetStatus(); s != healthpb.HealthCheckResponse_SERVING {
+		return fmt.Errorf("service unhealthy (responded with %q)", s)
 	}
 	return nil
 }

@@ -12,8 +12,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 )
 
 func TestProbeThresholds(t *testing.T) {
@@ -132,5 +136,39 @@ func TestHTTPAndTCPActions(t *testing.T) {
 	srv.Close()
 	if err := l.act(t.Context(), nil, action{tcp: &corev1.TCPSocketAction{Port: intstr.Parse(port)}}); err == nil {
 		t.Error("tcpSocket of a closed port succeeded")
+	}
+}
+
+func TestGRPCAction(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, srv := health.NewServer(), grpc.NewServer()
+	known.SetServingStatus("ready", healthpb.HealthCheckResponse_SERVING)
+	known.SetServingStatus("ending", healthpb.HealthCheckResponse_NOT_SERVING)
+	healthpb.RegisterHealthServer(srv, known)
+	go func() { _ = srv.Serve(l) }() // ends with Stop
+	defer srv.Stop()
+	port := int32(l.Addr().(*net.TCPAddr).Port)
+	for name, tc := range map[string]struct {
+		service *string
+		mode    *corev1.GRPCProbeMode
+		want    string
+	}{
+		"the server itself":      {nil, nil, ""},
+		"a service":              {ptr.To("ready"), nil, ""},
+		"plaintext":              {ptr.To("ready"), ptr.To(corev1.GRPCProbeModePlaintext), ""},
+		"a service that ends":    {ptr.To("ending"), nil, `service unhealthy (responded with "NOT_SERVING")`},
+		"a service that is none": {ptr.To("none"), nil, "health rpc probe failed: rpc error: code = NotFound desc = unknown service"},
+		"TLS, which it has not":  {ptr.To("ready"), ptr.To(corev1.GRPCProbeModeTLS), "health rpc probe failed: rpc error: code = Unavailable"},
+	} {
+		got := ""
+		if err := grpcAction(t.Context(), "127.0.0.1", &corev1.GRPCAction{Port: port, Service: tc.service, Mode: tc.mode}); err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, tc.want) || tc.want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
 	}
 }
