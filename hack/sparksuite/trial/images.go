@@ -10,6 +10,9 @@ import (
 	"strings"
 )
 
+// shortLived spares JVMs that live for seconds the second compiler, which they never get anything back from.
+const shortLived = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1"
+
 // images makes both images of a Spark version: the distribution and the suite's programs, with kubespark and without. The
 // second holds nothing of kubespark, so that the stock manager is stock.
 func (c *Cluster) images(ctx context.Context, version string) error {
@@ -18,7 +21,8 @@ func (c *Cluster) images(ctx context.Context, version string) error {
 		return err
 	}
 	for manager, kubespark := range map[string]string{Kubespark: c.Bin, Stock: "none"} {
-		if err := c.cluster(ctx, "image", "build-spark", "--spark-home", home, "--kubespark", kubespark, imageOf(version, manager)); err != nil {
+		args := []string{"image", "build-spark", "--spark-home", home, "--kubespark", kubespark, "--env", shortLived, imageOf(version, manager)}
+		if err := c.cluster(ctx, args...); err != nil {
 			return err
 		}
 	}

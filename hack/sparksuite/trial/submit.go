@@ -93,7 +93,7 @@ func (t *Trial) submit() error {
 	}
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = t.Dir
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+t.Kubeconfig, "SPARK_HOME="+home, "SPARK_CONF_DIR="+filepath.Join(t.Dir, "conf"))
+	cmd.Env = append(os.Environ(), shortLived, "KUBECONFIG="+t.Kubeconfig, "SPARK_HOME="+home, "SPARK_CONF_DIR="+filepath.Join(t.Dir, "conf"))
 	for k, v := range t.Env {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}
