@@ -108,8 +108,16 @@ func TestBounds(t *testing.T) {
 	met := result.Measurement{Name: "cost"}
 	met.Add(result.Kubespark, requests, "", 3)
 	met.Add(result.Stock, requests, "", 4)
-	f := &result.File{Machine: result.Machine{Cores: 2}, Measurements: []result.Measurement{burst, met, {Name: "of another version"}}}
+	many := result.Measurement{Name: "many"}
+	many.Add(result.Kubespark, withFew, "ms", 10)
+	many.Add(result.Kubespark, withThousand, "ms", 15)
+	many.Add(anotherClient, writeFew, "ms", 4)
+	many.Add(anotherClient, writeThousand, "ms", 5)
+	f := &result.File{Machine: result.Machine{Cores: 2}, Measurements: []result.Measurement{burst, met, many, {Name: "of another version"}}}
 	judge(f)
+	if got := f.Measurements[2].Bounds; len(got) != 1 || !strings.Contains(got[0], "15 ms instead of 10 (1.5 ×)") || !strings.Contains(got[0], "(1.25 ×)") {
+		t.Errorf("many submissions: %q", got)
+	}
 	text := strings.Join(f.Measurements[0].Bounds, "\n")
 	for _, want := range []string{"bare client: kube-apiserver 5 s, etcd 1 s", "kubespark: kube-apiserver 9 s", "bare client itself is 12 × faster"} {
 		if !strings.Contains(text, want) {

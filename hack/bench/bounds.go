@@ -91,15 +91,23 @@ func submitBounds(m *result.Measurement, _ int) []string {
 }
 
 func manyBounds(m *result.Measurement, cores int) []string {
-	w, ok := workOf(m, floodPhase, cores)
-	if !ok {
-		return nil
+	var out []string
+	if w, ok := workOf(m, floodPhase, cores); ok {
+		rate, own := result.Median(m.Get(result.Kubespark, oneProcess)), result.Median(m.Get(result.Kubespark, ownCPU))/1000
+		rest := w.busy*float64(cores) - rate*own
+		out = append(out, fmt.Sprintf("Submissions a second: the CPUs were %.0f %% busy, and kubespark's process used %.0f %% of that. The control plane's share of "+
+			"a submission is %s ms of CPU time; with it a client that costs nothing would reach %s a second. CPU time: %s (others: kubespark's process and the kernel).",
+			100*w.busy, 100*rate*own/(w.busy*float64(cores)), result.Format(1000*rest/rate), result.Format(rate*w.busy*float64(cores)/rest), w))
 	}
-	rate, own := result.Median(m.Get(result.Kubespark, oneProcess)), result.Median(m.Get(result.Kubespark, ownCPU))/1000
-	rest := w.busy*float64(cores) - rate*own
-	return []string{fmt.Sprintf("Submissions a second: the CPUs were %.0f %% busy, and kubespark's process used %.0f %% of that. The control plane's share of "+
-		"a submission is %s ms of CPU time; with it a client that costs nothing would reach %s a second. CPU time: %s (others: kubespark's process and the kernel).",
-		100*w.busy, 100*rate*own/(w.busy*float64(cores)), result.Format(1000*rest/rate), result.Format(rate*w.busy*float64(cores)/rest), w)}
+	few, thousands := m.Get(anotherClient, writeFew), m.Get(anotherClient, writeThousand)
+	if over, ok := overFew(m); !ok || over <= fewLimit || len(few) == 0 || len(thousands) == 0 {
+		return out
+	}
+	fewest, most := result.Median(m.Get(result.Kubespark, withFew)), result.Median(m.Get(result.Kubespark, withThousand))
+	a, b := result.Quantile(few, 0.99), result.Quantile(thousands, 0.99)
+	return append(out, fmt.Sprintf("Beside thousands of drivers: the median submission takes %s ms instead of %s (%s ×). Another client's single writes, timed in the same moments, "+
+		"have a p99 of %s ms with few drivers and of %s ms with thousands (%s ×): that much of it is the API server's.",
+		result.Format(most), result.Format(fewest), result.Format(most/fewest), result.Format(a), result.Format(b), result.Format(b/a)))
 }
 
 func costBounds(*result.Measurement, int) []string {

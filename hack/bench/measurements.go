@@ -46,7 +46,7 @@ type sizes struct {
 }
 
 var (
-	full = sizes{turns: 5, oursPerTurn: 4, floodSeconds: 60, few: 10, live: 5000, timed: 200, stockProcesses: 8, ourProcesses: 200,
+	full = sizes{turns: 5, oursPerTurn: 4, floodSeconds: 60, few: 10, live: 5000, timed: 600, stockProcesses: 8, ourProcesses: 200,
 		small: 100, mid: 1000, big: 3000, batchTrial: 200, burstTurns: 3, steadySeconds: 300, losses: 100, stockLosses: 20,
 		shareTurns: 10, ten: 10000}
 	quick = sizes{turns: 1, oursPerTurn: 2, floodSeconds: 3, few: 5, live: 50, timed: 10, stockProcesses: 2, ourProcesses: 4,
