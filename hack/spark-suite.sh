@@ -14,8 +14,9 @@ commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 if [ -n "$(git status --porcelain -- cmd conf internal jvm submit localcluster hack/sparksuite ':!hack/sparksuite/results.jsonl' 2>/dev/null)" ]; then commit+=+; fi
 (cd hack/sparksuite && go build -o "$root/bin/sparksuite" .)
 journal=bin/spark-suite.jsonl results=hack/sparksuite/results.jsonl code=0
-if [ "${RECORD:-}" = no ]; then journal=$(mktemp -u) results=; fi
+class_data=true
+if [ "${RECORD:-}" = no ]; then journal=$(mktemp -u) results= class_data=false; fi
 bin/sparksuite run -root "$root" -bin "$root/bin" -cache "$cache" -journal "$journal" -logs bin/spark-suite-logs \
-	-results "$results" -commit "$commit" -parallel 2 "$@" "${homes[@]}" || code=$?
+	-results "$results" -commit "$commit" -parallel 2 -class-data=$class_data "$@" "${homes[@]}" || code=$?
 if [ "$results" ]; then bin/sparksuite page "$root" "$results" docs/spark-suite.md; else rm -f "$journal"; fi
 exit $code

@@ -35,6 +35,7 @@ func parse(args []string) (*runFlags, error) {
 	flags.StringVar(&f.options.Port, "port", "20443", "port of the cluster's API server")
 	flags.StringVar(&f.pick.schedulers, "schedulers", "", "schedulers to run beside the cluster's own; the rows that need them, and the whole suite under each, are then the rows to run")
 	flags.StringVar(&f.options.Network, "network", "127.150.0.0/16", "network of the cluster")
+	flags.BoolVar(&f.options.ClassData, "class-data", false, "make class-data archives in the image with kubespark: a minute that pays over many rows")
 	flags.DurationVar(&f.options.Patience, "patience", trial.Patience, "how long pods and texts in logs are awaited")
 	flags.StringVar(&f.journal, "journal", "", "file of this round's results, to resume from")
 	flags.StringVar(&f.committed, "results", "", "file of results that the page is made of")

@@ -29,6 +29,8 @@ type Options struct {
 	Patience time.Duration
 	// Network is the loopback network of the cluster and its pods, such as 127.150.0.0/16.
 	Network string
+	// ClassData has the image with kubespark made with class-data archives, which takes a minute and pays over many rows.
+	ClassData bool
 	// Schedulers run beside the cluster's own; their programs are in Bin.
 	Schedulers []string
 	// Logs is where their logs go.

@@ -20,9 +20,10 @@ func (c *Cluster) images(ctx context.Context, version string) error {
 	if err != nil {
 		return err
 	}
-	for manager, kubespark := range map[string]string{Kubespark: c.Bin, Stock: "none"} {
-		args := []string{"image", "build-spark", "--spark-home", home, "--kubespark", kubespark, "--env", shortLived, imageOf(version, manager)}
-		if err := c.cluster(ctx, args...); err != nil {
+	kubespark := []string{"--kubespark", c.Bin, fmt.Sprintf("--class-data=%t", c.ClassData)}
+	for manager, with := range map[string][]string{Kubespark: kubespark, Stock: {"--kubespark", "none"}} {
+		args := append([]string{"image", "build-spark", "--spark-home", home, "--env", shortLived}, with...)
+		if err := c.cluster(ctx, append(args, imageOf(version, manager))...); err != nil {
 			return err
 		}
 	}
