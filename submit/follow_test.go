@@ -130,11 +130,13 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// following runs a follower on a log while act changes it; the container has ended when act returns.
-func following(t *testing.T, act func(*logServer)) (out string, warnings []string, opens int) {
+// following runs a follower on a log, whose first opens are refused, while act changes it; the container has ended when act
+// returns.
+func following(t *testing.T, act func(*logServer), refuse ...error) (out string, warnings []string, opens int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l, b := newLogServer(), &buffer{}
+		l.refuse = refuse
 		f := &follower{open: l.open, out: b, container: "spark", ended: make(chan struct{}), done: make(chan struct{}),
 			warn: func(text string) { warnings = append(warnings, text) }}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -201,15 +203,12 @@ func TestFollowKeepsLinesOutOfOrder(t *testing.T) {
 // The container is not ready at first; the last line has no end; nothing stamps.
 func TestFollowStart(t *testing.T) {
 	out, warnings, _ := following(t, func(l *logServer) {
-		l.mu.Lock()
-		l.refuse = []error{apierrors.NewBadRequest("container is waiting to start")}
-		l.mu.Unlock()
 		time.Sleep(time.Second)
 		l.add("a", "")
 		l.mu.Lock()
 		l.lines = append(l.lines, time.Now().UTC().Format(time.RFC3339Nano)+" end without a line feed")
 		l.mu.Unlock()
-	})
+	}, apierrors.NewBadRequest("container is waiting to start"))
 	if out != "a\n\nend without a line feed\n" || len(warnings) > 0 {
 		t.Errorf("%q, %q", out, warnings)
 	}
@@ -224,12 +223,8 @@ func TestFollowStart(t *testing.T) {
 
 // Without the right to read logs there is one warning, and the wait goes on.
 func TestFollowForbidden(t *testing.T) {
-	out, warnings, opens := following(t, func(l *logServer) {
-		l.mu.Lock()
-		l.refuse = []error{apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, "p", errors.New("no"))}
-		l.mu.Unlock()
-		time.Sleep(time.Minute)
-	})
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, "p", errors.New("no"))
+	out, warnings, opens := following(t, func(*logServer) { time.Sleep(time.Minute) }, forbidden)
 	if out != "" || len(warnings) != 1 || opens != 1 || !strings.Contains(warnings[0], "it needs the verb get on pods/log") {
 		t.Errorf("%q, %q, %d opens", out, warnings, opens)
 	}
