@@ -90,7 +90,7 @@ suite() {
 	[ -d $classes ] || classes=target/test-classes
 	KUBECONFIG=$work/cluster/kubeconfig PATH=$work/path:$PATH exec java -ea -Xmx2g -cp "$classes:$(cat "$work/classpath")" \
 		-Dlog4j.configurationFile=file:src/test/resources/log4j2.properties -Djava.awt.headless=true \
-		-Dspark.kubernetes.test.deployMode=cloud -Dspark.kubernetes.test.unpackSparkDir="$work/home" \
+		-Dspark.test.home="$checkout" -Dspark.kubernetes.test.deployMode=cloud -Dspark.kubernetes.test.unpackSparkDir="$work/home" \
 		-Dspark.kubernetes.test.imageRepo=local.test -Dspark.kubernetes.test.imageTag=suite \
 		org.scalatest.tools.Runner -R $classes -oDW -l minikube -l r \
 		-s org.apache.spark.deploy.k8s.integrationtest.KubernetesSuite "$@"

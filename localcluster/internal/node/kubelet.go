@@ -18,6 +18,7 @@ import (
 
 	"github.com/virtual-kubelet/virtual-kubelet/errdefs"
 	"github.com/virtual-kubelet/virtual-kubelet/node/api"
+	corev1 "k8s.io/api/core/v1"
 	utilexec "k8s.io/utils/exec"
 
 	"github.com/kubespark/kubespark/localcluster/internal/container"
@@ -36,7 +37,7 @@ func (p *provider) handler(o Options) (http.Handler, error) {
 		GetPods: p.GetPods, GetStatsSummary: p.GetStatsSummary, StreamIdleTimeout: streamIdle, StreamCreationTimeout: creation,
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/", api.PodHandler(conf, false))
+	mux.Handle("/", oneOutput(api.PodHandler(conf, false)))
 	// For this one the library takes each of the two times for the other, and would end a connection that is silent for 30 s.
 	conf.StreamIdleTimeout, conf.StreamCreationTimeout = creation, streamIdle
 	mux.Handle("/portForward/", api.PodHandler(conf, false))
@@ -49,6 +50,18 @@ func (p *provider) handler(o Options) (http.Handler, error) {
 		mux.Handle(metrics.Root+"/", h)
 	}
 	return mux, nil
+}
+
+// oneOutput asks for no stderr where a terminal is asked for, as a kubelet does: a terminal has one output. fabric8's client, and
+// with it Spark's own suite, asks for both, which the library refuses.
+func oneOutput(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if q := r.URL.Query(); q.Get(corev1.ExecTTYParam) == "1" && q.Has(corev1.ExecStderrParam) {
+			q.Del(corev1.ExecStderrParam)
+			r.URL.RawQuery = q.Encode()
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // servingConfig lets in only clients with a certificate of the cluster's CA: whoever reaches this API can run commands in every pod.
