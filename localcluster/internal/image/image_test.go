@@ -97,7 +97,7 @@ func TestBuildSpark(t *testing.T) {
 	if d := cmp.Diff(want, dest); d != "" {
 		t.Error(d)
 	}
-	for path, mode := range map[string]os.FileMode{"opt/entrypoint.sh": 0o755, "opt/class-data.sh": 0o755, "opt/spark/work-dir": os.ModeDir | 0o775, "etc/passwd": 0o644} {
+	for path, mode := range map[string]os.FileMode{"opt/entrypoint.sh": 0o755, "opt/class-data.sh": 0o755, "opt/spark/work-dir": os.ModeDir | 0o775, "etc/passwd": 0o644, "opt/spark/RELEASE": 0o644} {
 		st, err := os.Stat(filepath.Join(m.Layer, path))
 		if err != nil || st.Mode() != mode {
 			t.Errorf("%s: %v, %v; want %v", path, st, err, mode)

@@ -142,8 +142,10 @@ func buildLayer(dir string, o SparkOptions) error {
 		return err
 	}
 	for name, text := range map[string]string{
-		"etc/passwd": mergePasswd(string(passwd), sparkUser, sparkUID, sparkGID, "/opt/spark/work-dir"),
-		"etc/group":  mergeGroup(string(group), sparkUser, sparkUID),
+		// Spark's own image has this file empty: by it the launcher knows a distribution, and run-example the jars of one.
+		"opt/spark/RELEASE": "",
+		"etc/passwd":        mergePasswd(string(passwd), sparkUser, sparkUID, sparkGID, "/opt/spark/work-dir"),
+		"etc/group":         mergeGroup(string(group), sparkUser, sparkUID),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return err
