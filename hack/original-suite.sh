@@ -75,19 +75,26 @@ homes() {
 # that each test makes.
 up() {
 	local folder=bin image
-	cluster up --port "$port" --network "$network" --cpus 64 --memory 64Gi
+	# Where there is no minikube, the suite takes every cluster for Docker Desktop's: the names of its node and storage class.
+	cluster up --port "$port" --network "$network" --node-name docker-desktop --cpus 64 --memory 64Gi
 	cluster kubectl create clusterrolebinding suite --clusterrole=edit --group=system:serviceaccounts
+	cluster kubectl get storageclass standard -o json | sed 's/"standard"/"hostpath"/; /is-default-class/d' | cluster kubectl create -f -
 	if [ "$manager" = stock ]; then folder=none; fi
 	for image in spark spark-py; do
 		cluster image build-spark --spark-home "$work/image-home" --kubespark "$folder" "local.test/$image:suite"
 	done
 }
 
+# The folder of the volumes is the machine's and the node's in one. Executors, which are another user, write into a file that the suite
+# makes there: it must be theirs to write, and a folder with a sticky bit (/tmp) would refuse them.
 # Tests with the tags minikube (mounts through minikube's program, MinIO) and r (SparkR) are left out.
 suite() {
 	local classes=target/scala-2.13/test-classes
 	cd "$module"
 	[ -d $classes ] || classes=target/test-classes
+	umask 0
+	mkdir -p "$work/volume"
+	export PVC_TESTS_HOST_PATH=$work/volume PVC_TESTS_VM_PATH=$work/volume
 	KUBECONFIG=$work/cluster/kubeconfig PATH=$work/path:$PATH exec java -ea -Xmx2g -cp "$classes:$(cat "$work/classpath")" \
 		-Dlog4j.configurationFile=file:src/test/resources/log4j2.properties -Djava.awt.headless=true \
 		-Dspark.test.home="$checkout" -Dspark.kubernetes.test.deployMode=cloud -Dspark.kubernetes.test.unpackSparkDir="$work/home" \
