@@ -38,6 +38,7 @@ import (
 )
 
 func main() {
+	// A reader of the output that is gone ends the run, too, in order: the cluster must not stay.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE)
 	defer stop()
 	if err := command(ctx, os.Args[1:]); err != nil {
