@@ -28,18 +28,16 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/kubespark/kubespark/hack/bench/page"
 	"github.com/kubespark/kubespark/hack/bench/result"
+	"github.com/kubespark/kubespark/hack/interrupt"
 )
 
 func main() {
-	// A reader of the output that is gone ends the run, too, in order: the cluster must not stay.
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE)
+	ctx, stop := interrupt.Context()
 	defer stop()
 	if err := command(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)

@@ -12,15 +12,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
+	"github.com/kubespark/kubespark/hack/interrupt"
 	"github.com/kubespark/kubespark/hack/sparksuite/results"
 )
 
 func main() {
-	// A reader of the output that is gone ends the run, too, in order: the cluster must not stay.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
+	ctx, stop := interrupt.Context()
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
