@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	protocols "k8s.io/apimachinery/pkg/util/remotecommand"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/remotecommand"
 )
@@ -66,13 +68,15 @@ func (t *Trial) awaitLogs() error {
 	})
 }
 
-// Exec runs a command with a terminal in a pod's first container, as Spark's suite does.
+// Exec runs a command with a terminal in a pod's first container, in the form of Spark's suite (fabric8's client): over a websocket,
+// asking for stderr although a terminal has one output.
 func (t *Trial) Exec(pod string, command ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(t.Ctx, 20*time.Second)
 	defer cancel()
-	request := t.Client.CoreV1().RESTClient().Post().Resource("pods").Namespace(t.Namespace).Name(pod).SubResource("exec").
-		VersionedParams(&corev1.PodExecOptions{Command: command, Stdout: true, TTY: true}, scheme.ParameterCodec)
-	executor, err := remotecommand.NewSPDYExecutor(t.Config, "POST", request.URL())
+	request := t.Client.CoreV1().RESTClient().Get().Resource("pods").Namespace(t.Namespace).Name(pod).SubResource("exec").
+		VersionedParams(&corev1.PodExecOptions{Command: command, Stdout: true, Stderr: true, TTY: true}, scheme.ParameterCodec)
+	executor, err := remotecommand.NewWebSocketExecutorForProtocols(t.Config, http.MethodGet, request.URL().String(),
+		protocols.StreamProtocolV4Name)
 	if err != nil {
 		return "", err
 	}
